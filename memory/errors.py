@@ -1,0 +1,26 @@
+"""The errors that cross the borders of the memory core."""
+
+from __future__ import annotations
+
+
+class CallFailed(Exception):
+    """One model call has no usable reply; the row that needed it fails with this reason, others go on.
+
+    Attributes:
+        reason: One line for the row, without conversation text.
+        final: False for a fault of transport, which the next run tries again; true for a reply that stayed unusable
+            after its re-asks, which only `--retry-failed` asks for again.
+    """
+
+    def __init__(self, reason: str, *, final: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.final = final
+
+
+class CallRefused(Exception):
+    """The run may make no further call (a key is refused, a provider is down). Memory systems never catch it."""
+
+
+class BadInput(Exception):
+    """What the user gave cannot be used. The message names file, place and remedy in one line."""

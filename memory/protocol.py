@@ -1,0 +1,95 @@
+"""The one protocol behind which every memory system stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from memory.conversation import Query, Session
+from memory.extraction import Extraction
+from memory.models import ChatModel, Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a memory system may use."""
+
+    chat: ChatModel
+    embedder: Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A turn that recalled context stands on, with the score it is ranked by (higher is better)."""
+
+    turn: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What a memory brings up for a question.
+
+    Attributes:
+        context: The text that the answerer reads.
+        provenance: The distinct turns that it stands on, best first. It may be longer than what `context` shows
+            only if the system ranks turns; a system that does not rank gives the turns in context order.
+        items: How many chunks or nodes `context` shows.
+        edges: How many edges `context` shows.
+        flags: What the report should count, such as `no_roots`, `context_cut`.
+    """
+
+    context: str
+    provenance: tuple[Source, ...]
+    items: int
+    edges: int = 0
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a memory is. `bytes` counts what must be kept to recall: texts, vectors, topology, bookkeeping."""
+
+    items: int
+    edges: int
+    bytes: int
+
+
+class MemorySystem(Protocol):
+    """A memory of one history (or, for a persistent store, of many).
+
+    A system is made by `system(settings, models)`; `settings` is an instance of its `Settings`. It needs no lock: a
+    memory is used by one thread at a time.
+    """
+
+    Settings: ClassVar[type[BaseModel]]
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """Named settings, `published` among them where a paper defines the system."""
+    needs_extractions: ClassVar[bool]
+    sees_evidence: ClassVar[bool]
+    """True for `oracle` alone."""
+
+    def __init__(self, settings: Any, models: Models) -> None: ...
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Store a session. `extractions` are by turn id; a turn without one could not be extracted."""
+
+    def recall(self, query: Query) -> Recall:
+        """Bring up what the memory holds on a question."""
+
+    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
+        """All texts that `remember` will embed, so that they can be embedded in large batches beforehand."""
+
+    def size(self) -> Size:
+        """How large the memory is now."""
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The memory as Arrow tables, by name, such as `nodes` and `edges`."""
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: Any, models: Models) -> Self:
+        """The memory that `tables` came from: it recalls and remembers exactly as the first would."""

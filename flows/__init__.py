@@ -1,0 +1,1 @@
+"""What a user starts: one module a study, and the command line."""

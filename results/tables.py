@@ -1,0 +1,118 @@
+"""Reading and writing tables on disk: whole or not there, versioned, hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from results.schemas import VERSION, VOLATILE
+
+_VERSION_KEY = b"palimpsest.schema_version"
+
+
+class TornTable(Exception):
+    """A table on disk is not what was written. The message names the file."""
+
+
+def from_rows(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """A table of rows; a row without a column has null there.
+
+    Raises:
+        KeyError: If a row has a column that the schema lacks.
+    """
+    unknown = {name for row in rows for name in row} - set(schema.names)
+    if unknown:
+        raise KeyError(f"columns {sorted(unknown)} are not in the schema")
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+
+
+def content_hash(tables: Mapping[str, pa.Table]) -> str:
+    """Hash of what the tables say, volatile columns apart; equal for equal content however it is chunked."""
+    digest = hashlib.sha256()
+    for name in sorted(tables):
+        table = tables[name].select([c for c in tables[name].column_names if c not in VOLATILE])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
+            if table.num_rows:
+                writer.write_table(table.replace_schema_metadata(None).combine_chunks())
+        digest.update(name.encode() + b"\0")
+        digest.update(memoryview(sink.getvalue()))
+    return digest.hexdigest()
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file beside its place, flush it, then rename it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def write(path: Path, table: pa.Table) -> str:
+    """Write a table; returns the sha256 of the file's bytes."""
+    metadata = {**(table.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd", use_dictionary=_repeating(table))
+    data = sink.getvalue().to_pybytes()
+    write_bytes(path, data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
+    """Write tables of one schema as one file, holding one part at a time; returns the rows. Nothing for no parts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    writer: pq.ParquetWriter | None = None
+    rows = 0
+    for part in parts:
+        if writer is None:
+            metadata = {**(part.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
+            schema = part.schema.with_metadata(metadata)
+            writer = pq.ParquetWriter(beside, schema, compression="zstd", use_dictionary=_repeating(part))
+        writer.write_table(part.replace_schema_metadata(writer.schema.metadata))
+        rows += part.num_rows
+    if writer is not None:
+        writer.close()
+        beside.replace(path)
+    return rows
+
+
+def _repeating(table: pa.Table) -> list[str]:
+    """The columns worth a dictionary: vectors only grow by one."""
+    return [f.name for f in table.schema if not pa.types.is_fixed_size_list(f.type)]
+
+
+def read(path: Path, schema: pa.Schema | None = None, sha256: str | None = None) -> pa.Table:
+    """Read a table; columns that an older version lacks come as nulls.
+
+    Args:
+        path: The file.
+        schema: The columns wanted, in order; none gives the file as it is.
+        sha256: What the file's bytes must hash to.
+
+    Raises:
+        TornTable: If the file is torn or not the one that was written.
+    """
+    data = path.read_bytes()
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise TornTable(f"{path} is not what was written there; remove it and run again to make it anew")
+    try:
+        table = pq.read_table(pa.BufferReader(data))
+    except pa.ArrowInvalid as error:
+        raise TornTable(f"{path} is not whole Parquet ({error}); remove it and run again") from error
+    if schema is None:
+        return table
+    columns = [
+        table[f.name].cast(f.type) if f.name in table.column_names else pa.nulls(table.num_rows, f.type)
+        for f in schema
+    ]
+    return pa.table(columns, schema=schema)

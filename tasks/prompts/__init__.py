@@ -1,0 +1,1 @@
+"""The prompts of the tasks, each beside the reader of its reply."""

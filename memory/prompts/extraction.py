@@ -102,7 +102,7 @@ COMPLETENESS. No fact that is stated may be lost, and none may be added.
 EXAMPLES
 """
 
-_USER = ("Person", "User", "the user", {})
+_USER: _Node = ("Person", "User", "the user", {})
 
 
 def _example(message: str, nodes: tuple[_Node, ...] = (), edges: tuple[_Edge, ...] = ()) -> str:

@@ -1,0 +1,142 @@
+"""The benchmarks: conversations with questions, each read from its own file.
+
+`load` gives any of them as `Conversations`. No benchmark's data is part of this project but the small
+`sample`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.conversation import Conversations
+from memory.errors import BadInput
+from tasks.benchmarks import locomo, longmemeval
+
+__all__ = ["BENCHMARKS", "Benchmark", "find", "load"]
+
+_SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What is known of a benchmark before its file is read.
+
+    Attributes:
+        name: As the command line and the tables call it.
+        description: One line for a person.
+        files: Usual names of its file, best first; each may have `.gz` after it.
+        loader: Reads its file; the second argument is the benchmark's name.
+        upstream: Where its file is published; none if it is part of this project.
+        sha256: Hash of the published file; none if it is part of this project.
+        licence: Of the data.
+    """
+
+    name: str
+    description: str
+    files: tuple[str, ...]
+    loader: Callable[[Path, str], Conversations]
+    upstream: str | None
+    sha256: str | None
+    licence: str
+
+
+_LONGMEMEVAL = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/main"
+_LOCOMO = "https://raw.githubusercontent.com/snap-research/locomo/main/data/locomo10.json"
+_LOCOMO_SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
+
+BENCHMARKS: dict[str, Benchmark] = {
+    benchmark.name: benchmark
+    for benchmark in (
+        Benchmark(
+            name=_SAMPLE,
+            description="12 questions over every LongMemEval type; built in, for trying things out",
+            files=("sample.json",),
+            loader=longmemeval.load,
+            upstream=None,
+            sha256=None,
+            licence="MIT",
+        ),
+        Benchmark(
+            name="longmemeval-oracle",
+            description="LongMemEval, 500 questions, evidence sessions only",
+            files=("longmemeval_oracle.json", "longmemeval_oracle.jsonl"),
+            loader=longmemeval.load,
+            upstream=f"{_LONGMEMEVAL}/longmemeval_oracle.json",
+            sha256="821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c",
+            licence="MIT",
+        ),
+        Benchmark(
+            name="longmemeval-s",
+            description="LongMemEval S, 500 questions, about 48 sessions each",
+            files=(
+                "longmemeval_s_cleaned.json",
+                "longmemeval_s_cleaned.jsonl",
+                "longmemeval_s_cleaned.499of500.jsonl",
+                "longmemeval_s.json",
+                "longmemeval_s.jsonl",
+            ),
+            loader=longmemeval.load,
+            upstream=f"{_LONGMEMEVAL}/longmemeval_s_cleaned.json",
+            sha256="d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
+            licence="MIT",
+        ),
+        Benchmark(
+            name="locomo",
+            description="LoCoMo, 1,540 answerable questions about 10 long conversations",
+            files=("locomo10.json", "locomo10.jsonl"),
+            loader=locomo.load,
+            upstream=_LOCOMO,
+            sha256=_LOCOMO_SHA256,
+            licence="CC BY-NC 4.0",
+        ),
+        Benchmark(
+            name=locomo.ADVERSARIAL,
+            description="LoCoMo, the 446 questions that its conversations do not answer",
+            files=("locomo10.json", "locomo10.jsonl"),
+            loader=locomo.load,
+            upstream=_LOCOMO,
+            sha256=_LOCOMO_SHA256,
+            licence="CC BY-NC 4.0",
+        ),
+    )
+}
+
+
+def find(name: str, data: Path | None) -> Path:
+    """The file of a benchmark: `data` itself, or one of the benchmark's usual names in the folder `data`.
+
+    The sample is found without `data`, and whatever it is.
+
+    Raises:
+        BadInput: If the benchmark is unknown, or there is no such file.
+    """
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
+        raise BadInput(f"benchmark {name!r}: unknown; choose one of {', '.join(BENCHMARKS)}")
+    if benchmark.upstream is None:
+        return Path(__file__).with_name(benchmark.files[0])
+    if data is None:
+        raise BadInput(
+            f"benchmark {name}: needs its file; give --data FILE_OR_DIR, or `palimpsest fetch {name}` first"
+        )
+    if not data.is_dir():
+        return data
+    for file in benchmark.files:
+        for candidate in (data / file, data / f"{file}.gz"):
+            if candidate.is_file():
+                return candidate
+    names = ", ".join(benchmark.files)
+    raise BadInput(f"{data}: no file of benchmark {name}; looked for {names}, each also with .gz")
+
+
+def load(name: str, data: Path | None = None) -> Conversations:
+    """Load a benchmark from its file, or from the folder that holds its file.
+
+    Raises:
+        BadInput: If the benchmark is unknown, its file is not found, or the file is not as it
+            should be.
+    """
+    path = find(name, data)
+    return BENCHMARKS[name].loader(path, name)

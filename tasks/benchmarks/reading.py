@@ -1,0 +1,119 @@
+"""Reading a benchmark's file: JSON arrays and JSON lines, gzipped or not, one row at a time.
+
+Rows are streamed, because LongMemEval S is 277 MB of JSON. Whatever is wrong with a file ends in `BadInput`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ijson  # type: ignore[import-untyped]
+from pydantic import BaseModel, ValidationError
+
+from memory.errors import BadInput
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_SHOWN = 80
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadInput(f"{path}: the gzip file is damaged or cut short ({error}); fetch it again") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def _open(path: Path) -> io.BufferedIOBase:
+    with path.open("rb") as file:
+        zipped = file.read(2) == _GZIP_MAGIC
+    return gzip.GzipFile(path) if zipped else path.open("rb")
+
+
+def sha256(path: Path) -> str:
+    """Hash of the file's bytes, uncompressed if it is gzipped, in hexadecimal.
+
+    Raises:
+        BadInput: If the file cannot be read.
+    """
+    with _readable(path), _open(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of a JSON array, or of JSON lines, each with its place such as `row 3`, counted from one.
+
+    Raises:
+        BadInput: If the file cannot be read, is neither, is broken, or has no row.
+    """
+    with _readable(path), _open(path) as file:
+        start = file.read(1 << 16).lstrip()[:1]
+        file.seek(0)
+        if start == b"[":
+            found = _array(path, file)
+        elif start == b"{":
+            found = _lines(path, file)
+        else:
+            raise BadInput(f"{path}: neither a JSON array nor JSON lines; give the benchmark's own file")
+        first = list(islice(found, 1))
+        if not first:
+            raise BadInput(f"{path}: holds no rows; give the benchmark's own file")
+        yield from first
+        yield from found
+
+
+def _array(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
+    number = 0
+    try:
+        for number, value in enumerate(ijson.items(file, "item", use_float=True), start=1):
+            yield f"row {number}", value
+    except (ijson.JSONError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{path}: row {number + 1}: not JSON ({reason}); fetch the file again") from error
+
+
+def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path}: line {number}: not JSON ({error}); fetch the file again") from error
+        yield f"line {number}", value
+
+
+def checked(model: type[Model], value: Any, where: str) -> Model:  # noqa: ANN401
+    """`value` as a `model`.
+
+    Raises:
+        BadInput: If it has another shape; the message names `where`, the field and what stands there.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        # Of the alternatives of a union, the error that lies deepest is about the one that was meant.
+        fault = max(error.errors(include_url=False), key=lambda fault: len(fault["loc"]))
+        field = ".".join(str(part) for part in fault["loc"]) or "the row"
+        found = fault["input"]
+        shown = f", found {shortened(found)}" if isinstance(found, str | int | float | None) else ""
+        raise BadInput(f"{where}: {field}: {fault['msg']}{shown}") from error
+
+
+def shortened(value: object) -> str:
+    """A scalar as an error message shows it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

@@ -1,0 +1,1 @@
+"""Deterministic models that need no language model, no server and no network."""

@@ -1,0 +1,43 @@
+"""Similarity thresholds, embedder by embedder: a cosine of 0.75 means another thing to another model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Cosine similarities.
+
+    Attributes:
+        dedup: From here on two descriptors name the same entity.
+        floor: From here on a stored node may be a root of retrieval.
+    """
+
+    dedup: float
+    floor: float
+
+
+# By the name that a model has in an embedder's `provider:model`, without a tag such as `:latest`.
+CALIBRATED = {
+    "nomic-embed-text": Thresholds(dedup=0.92, floor=0.75),  # the paper, section 3.4 and 3.5
+    "minilm": Thresholds(dedup=0.88, floor=0.55),
+}
+
+
+def calibrated(embedder: str) -> Thresholds:
+    """The thresholds of an embedder, by its name.
+
+    Raises:
+        BadInput: If nobody has calibrated it.
+    """
+    model = embedder.split(":")[1] if ":" in embedder else embedder
+    if model in CALIBRATED:
+        return CALIBRATED[model]
+    known = ", ".join(CALIBRATED)
+    raise BadInput(
+        f"embedder {embedder}: no calibrated thresholds (known: {known});"
+        " set dedup_threshold and retrieval_floor in the graph's settings"
+    )

@@ -1,0 +1,91 @@
+"""Tolerant reading of JSON that a language model wrote.
+
+Models wrap JSON in a markdown fence, put prose around it, think aloud before it, leave a trailing comma, or
+hand back the schema that they were given (pitfalls 18 and 21). A reply that was cut off is not completed:
+that would be a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+ATTEMPTS = 64
+"""How many opening brackets are tried, so that a reply made of brackets costs no quadratic time."""
+
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_OPENING = re.compile(r"[{\[]")
+
+
+class RepeatedKeys(dict[str, Any]):
+    """A JSON object that names a key more than once; the last value stands, as in every JSON reader.
+
+    Attributes:
+        repeated: The keys that were named before, in order.
+    """
+
+    repeated: tuple[str, ...] = ()
+
+
+def read_json(text: str) -> Any:  # noqa: ANN401 - JSON is any value until it has been validated
+    """The JSON value in a model's reply: the first object or array of objects, else the first array.
+
+    Numbers that JSON does not know (NaN, Infinity) become null.
+
+    Raises:
+        ValueError: If there is no complete value, or the reply repeats a JSON schema. The message is one line
+            and quotes nothing of the reply.
+    """
+    if not text.strip():
+        raise ValueError("the reply is empty")
+    visible = _THINKING.sub("", text)
+    for candidate in (visible, _TRAILING_COMMA.sub(lambda m: m.group(1) or "", visible)):
+        values = _values(candidate)
+        chosen = next((value for value in values if _holds_objects(value)), values[0] if values else None)
+        if chosen is not None:
+            if _is_schema(chosen):
+                raise ValueError("the reply repeats the JSON schema instead of filling it in")
+            return chosen
+    raise ValueError("the reply holds no complete JSON value")
+
+
+def _values(text: str) -> list[Any]:
+    """The JSON objects and arrays in a text up to the first that holds objects, outermost only."""
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: None)
+    found: list[Any] = []
+    position = 0
+    for _ in range(ATTEMPTS):
+        opening = _OPENING.search(text, position)
+        if opening is None:
+            break
+        try:
+            value, position = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            position = opening.end()
+            continue
+        found.append(value)
+        if _holds_objects(value):
+            break
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    seen: set[str] = set()
+    marked = RepeatedKeys(value)
+    marked.repeated = tuple(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    return marked
+
+
+def _holds_objects(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _is_schema(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return "$defs" in value or "$schema" in value or isinstance(value.get("properties"), dict)

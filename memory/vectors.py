@@ -1,0 +1,145 @@
+"""A growing matrix of unit vectors with exact cosine search whose decisions do not depend on batch size.
+
+BLAS rounds a dot product differently for matrices of different shapes. So where a float32 similarity lies
+within `TOLERANCE` of a threshold, or of the best, it is computed again in float64 in a fixed order, row by
+row, and that value decides.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.models import Vectors
+
+TOLERANCE = 1e-5
+Kind = TypeVar("Kind", bound=np.generic)
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+Doubles = npt.NDArray[np.float64]
+
+
+class VectorIndex:
+    """Unit vectors by row number. Rows are given out in order; removed rows stay dead until `compact`."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self._matrix: Vectors = np.zeros((0, dimensions), np.float32)
+        self._live: Mask = np.zeros(0, np.bool_)
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Rows given out, dead ones included."""
+        return self._count
+
+    @property
+    def matrix(self) -> Vectors:
+        """All rows, `(rows, dimensions)`, as a view."""
+        return self._matrix[: self._count]
+
+    @property
+    def live(self) -> Mask:
+        """Which rows are in use, as a view."""
+        return self._live[: self._count]
+
+    def unit(self, vector: npt.ArrayLike) -> Vectors:
+        """A vector scaled to unit length.
+
+        Raises:
+            ValueError: If it has the wrong length, is not finite, or is zero.
+        """
+        wide = np.asarray(vector, np.float64)
+        if wide.shape != (self.dimensions,):
+            raise ValueError(f"a vector has shape {wide.shape}, not ({self.dimensions},)")
+        norm = float(np.linalg.norm(wide))
+        if not np.isfinite(norm):
+            raise ValueError("a vector is not finite")
+        if norm < 1e-12:
+            raise ValueError("a vector is zero")
+        # A vector that is of unit length already keeps its bits, so that storing and loading change nothing.
+        scaled = wide if abs(norm - 1.0) < 1e-6 else wide / norm
+        return scaled.astype(np.float32)
+
+    def add(self, vector: npt.ArrayLike) -> int:
+        """Store a vector and return its row.
+
+        Raises:
+            ValueError: As `unit`.
+        """
+        unit = self.unit(vector)
+        if self._count == len(self._matrix):
+            self._matrix = grown(self._matrix)
+            self._live = grown(self._live)
+        self._matrix[self._count] = unit
+        self._live[self._count] = True
+        self._count += 1
+        return self._count - 1
+
+    def remove(self, rows: npt.ArrayLike) -> None:
+        """Take rows out of every later search."""
+        self._live[: self._count][np.asarray(rows, np.intp)] = False
+
+    def compact(self) -> Rows:
+        """Close the gaps that dead rows leave, and return the old row number of each new row."""
+        kept = np.flatnonzero(self.live)
+        self._matrix = self._matrix[kept]
+        self._live = np.ones(len(kept), np.bool_)
+        self._count = len(kept)
+        return kept
+
+    def similarities(self, queries: Vectors, first: int = 0) -> Vectors:
+        """Cosine of each query with each row from `first` on, `(queries, rows)`, float32; dead rows -inf."""
+        found = np.asarray(queries, np.float32) @ self.matrix[first:].T
+        found[:, ~self.live[first:]] = -np.inf
+        return found
+
+    def exact(self, rows: npt.ArrayLike, query: Vectors) -> Doubles:
+        """Cosine of a query with some rows in float64; a row's value does not depend on the other rows."""
+        wide = self._matrix[np.asarray(rows, np.intp)].astype(np.float64)
+        wide *= query.astype(np.float64)
+        return np.asarray(np.add.reduce(wide, axis=1), np.float64)
+
+    def best(
+        self, query: Vectors, similarities: Vectors, allowed: Mask | None = None
+    ) -> tuple[int, float] | None:
+        """The row most similar to a query and its exact cosine; equal ones go to the earliest row.
+
+        Args:
+            query: A unit vector.
+            similarities: Its row of `similarities`, over all rows.
+            allowed: Rows that may win.
+        """
+        scores = similarities if allowed is None else np.where(allowed, similarities, -np.inf)
+        if not len(scores) or (top := float(scores.max())) == -np.inf:
+            return None
+        near = np.flatnonzero(scores >= top - 2 * TOLERANCE)
+        values = self.exact(near, query)
+        winner = int(np.argmax(values))
+        return int(near[winner]), float(values[winner])
+
+    def check(self) -> None:
+        """Verify that every live vector is finite and of unit length.
+
+        Raises:
+            ValueError: If one is not.
+        """
+        rows = self.matrix[self.live].astype(np.float64)
+        if not np.isfinite(rows).all():
+            raise ValueError("a stored vector is not finite")
+        if len(rows) and float(np.abs(np.linalg.norm(rows, axis=1) - 1.0).max()) > 1e-5:
+            raise ValueError("a stored vector is not of unit length")
+
+
+def reaches(value: float, threshold: float, *, strict: bool) -> bool:
+    """Whether a similarity passes a threshold: `>` if strict (the paper), else `>=` (the code)."""
+    return value > threshold if strict else value >= threshold
+
+
+def grown(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+    """A copy with twice the rows (at least 64), the new ones zero, so that appending is cheap on average."""
+    rows = max(64, 2 * len(array))
+    larger = np.zeros((rows, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -151,7 +151,7 @@ class Conversations:
         sha256: Hash of the file's uncompressed bytes.
         histories: By id, in file order.
         questions: In file order.
-        notes: What a reader should know that the loader met, such as `13 histories hold a session twice`.
+        notes: What a reader should know that the loader met, such as `blank turns: 12`.
     """
 
     benchmark: str

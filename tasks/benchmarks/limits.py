@@ -46,7 +46,7 @@ def ask(conversations: Conversations, n: int, seed: int) -> Conversations:
         drawn = sorted(strata[kind], key=lambda question: _lot(question.id, seed))[:quota]
         chosen.update(question.id for question in drawn)
     questions = tuple(question for question in conversations.questions if question.id in chosen)
-    note = f"{n} of {len(conversations.questions)} questions, sampled by type with seed {seed}"
+    note = f"questions sampled by type with seed {seed}: {n:,} of {len(conversations.questions):,}"
     return replace(conversations, questions=questions, notes=(*conversations.notes, note))
 
 

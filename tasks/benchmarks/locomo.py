@@ -118,9 +118,9 @@ def load(path: Path, benchmark: str) -> Conversations:
     if not questions:
         raise BadInput(f"{path}: holds no question of the benchmark {benchmark}; give LoCoMo's own file")
     digest = sha256(path)
-    release = RELEASES.get(digest, "LoCoMo format, release not recognised")
+    release = RELEASES.get(digest, "LoCoMo, unrecognised release")
     part = "category 5" if benchmark == ADVERSARIAL else "categories 1 to 4"
-    facts = tuple(f"{count} {fact}" for fact, count in notes.items() if count)
+    facts = tuple(f"{fact}: {count:,}" for fact, count in notes.items() if count)
     return Conversations(benchmark, f"{release}, {part}", digest, histories, tuple(questions), facts)
 
 
@@ -142,7 +142,7 @@ def _sessions(conversation: Mapping[str, Any], where: str, notes: Counter[str]) 
         found = {"turns": conversation[key], "date_time": conversation.get(f"{key}_date_time")}
         sessions[key] = checked(_Session, found, f"{where}: {key}")
     dates = sum(_DATE_KEY.fullmatch(key) is not None for key in conversation)
-    notes["session dates belong to no session"] += dates - len(sessions)
+    notes["session dates without a session"] += dates - len(sessions)
     return sessions
 
 
@@ -192,17 +192,15 @@ def _questions(
     for index, asked in enumerate(sample.qa):
         adversarial = asked.category == _ADVERSARIAL
         if adversarial != (benchmark == ADVERSARIAL):
-            notes[
-                "adversarial questions are left out" if adversarial else "other questions are left out"
-            ] += 1
+            notes["adversarial questions left out" if adversarial else "answerable questions left out"] += 1
             continue
         if not adversarial and not str("" if asked.answer is None else asked.answer).strip():
-            notes["questions without an answer are left out"] += 1
+            notes["questions without an answer left out"] += 1
             continue
         evidence = resolve(asked.evidence, places)
-        notes["questions name no evidence"] += not asked.evidence
-        notes["evidence references match a turn only after repair"] += evidence.repaired
-        notes["evidence references match no turn"] += len(evidence.unresolved)
+        notes["questions that name no evidence"] += not asked.evidence
+        notes["evidence references that match a turn only after repair"] += evidence.repaired
+        notes["evidence references that match no turn"] += len(evidence.unresolved)
         questions.append(_question(sample.sample_id, index, asked, evidence))
     return questions
 

@@ -1,12 +1,12 @@
 """LongMemEval (Wu et al., 2025): 500 questions, each with a haystack of chat sessions of its own.
 
-Every question has a history of its own, whose id is the question's id.
+The built-in sample has the same format. Every question has a history of its own, with the question's id.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,13 +19,24 @@ from tasks.benchmarks.dates import longmemeval_date
 from tasks.benchmarks.reading import checked, rows, sha256, shortened
 
 RELEASES = {
-    "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c": "LongMemEval oracle, cleaned release",
-    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "LongMemEval S, cleaned release",
+    "fa61fdf1a71e9a04eeeb4c18f71a04153315230ea077e672d52451f4b317bef7": (
+        "sample",
+        "built-in sample, version 1",
+    ),
+    "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c": (
+        "longmemeval-oracle",
+        "LongMemEval oracle, cleaned release",
+    ),
+    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": (
+        "longmemeval-s",
+        "LongMemEval S, cleaned release",
+    ),
     "0aaf6978d85030a316d3a4fa07236e77c1e0986227841e7b15af05f97e0747b9": (
-        "LongMemEval S, cleaned release, without gpt4_7a0daae1"
+        "longmemeval-s",
+        "LongMemEval S, cleaned release, without gpt4_7a0daae1",
     ),
 }
-"""Known files by the sha256 of their uncompressed bytes."""
+"""Benchmark and variant of known files, by the sha256 of their uncompressed bytes."""
 
 QuestionType = Literal[
     "single-session-user",
@@ -61,15 +72,15 @@ class _Row(BaseModel):
     answer_session_ids: list[str]
 
 
-def load(path: Path, benchmark: str) -> Conversations:
-    """Load a file in LongMemEval's format.
+def load(path: Path, benchmark: str | None = None) -> Conversations:
+    """Load a file in LongMemEval's format, as the `benchmark` that it must be, or as the one that it is.
 
     Turns of roles other than user and assistant are left out, as the reference code does, and counted in the
     notes; blank turns are kept. Positions, and so turn ids, are those of the file.
 
     Raises:
         BadInput: If the file is not in the format, a date cannot be read, the arrays of a row differ in
-            length, a question id recurs, or `benchmark` names the other part (oracle or S) of LongMemEval.
+            length, a question id recurs, or the file is another benchmark's.
     """
     histories: dict[str, History] = {}
     questions: list[Question] = []
@@ -86,16 +97,15 @@ def load(path: Path, benchmark: str) -> Conversations:
         )
         histories[history.id] = history
         questions.append(_question(row, where))
-    _check_part(path, benchmark, histories, questions)
     digest = sha256(path)
-    return Conversations(
-        benchmark,
-        RELEASES.get(digest, "LongMemEval format, release not recognised"),
-        digest,
-        histories,
-        tuple(questions),
-        _notes(histories.values(), questions, left_out),
-    )
+    name, variant = RELEASES.get(digest) or (_part(histories, questions), "LongMemEval, unrecognised release")
+    if benchmark not in (None, name):
+        # A result under the other part's name would look far too good, or too bad.
+        raise BadInput(
+            f"{path}: is a file of {name}, not of {benchmark}; choose {name}, or give another file"
+        )
+    notes = _notes(histories.values(), questions, left_out)
+    return Conversations(name, variant, digest, histories, tuple(questions), notes)
 
 
 def _named(value: object) -> str:
@@ -164,22 +174,10 @@ def _question(row: _Row, where: str) -> Question:
     )
 
 
-def is_oracle(histories: dict[str, History], questions: Iterable[Question]) -> bool:
-    """Whether the histories hold evidence sessions only, which is what makes LongMemEval's oracle part."""
-    return all(len(histories[q.history].sessions) == len(q.evidence_sessions) for q in questions)
-
-
-def _check_part(
-    path: Path, benchmark: str, histories: dict[str, History], questions: Iterable[Question]
-) -> None:
-    # A result under the other part's name would look far too good, or too bad.
-    oracle = is_oracle(histories, questions)
-    if benchmark == "longmemeval-oracle" and not oracle:
-        raise BadInput(
-            f"{path}: has sessions without evidence, so it is not the oracle part; use longmemeval-s"
-        )
-    if benchmark == "longmemeval-s" and oracle:
-        raise BadInput(f"{path}: has evidence sessions only, so it is not the S part; use longmemeval-oracle")
+def _part(histories: Mapping[str, History], questions: Iterable[Question]) -> str:
+    """The part of LongMemEval that a file is: histories of evidence sessions only make the oracle part."""
+    oracle = all(len(histories[q.history].sessions) == len(q.evidence_sessions) for q in questions)
+    return "longmemeval-oracle" if oracle else "longmemeval-s"
 
 
 def _notes(
@@ -188,14 +186,14 @@ def _notes(
     met: Counter[str] = Counter()
     for history in histories:
         names = [session.id for session in history.sessions]
-        met["histories hold a session twice"] += len(set(names)) < len(names)
-        met["histories are not in order of time"] += history.by_date() != history.sessions
-        met["turns are blank"] += sum(not turn.text.strip() for turn in history.turns)
-        met["sessions have no turns"] += sum(not session.turns for session in history.sessions)
+        met["histories that hold a session twice"] += len(set(names)) < len(names)
+        met["histories not in order of time"] += history.by_date() != history.sessions
+        met["blank turns"] += sum(not turn.text.strip() for turn in history.turns)
+        met["sessions without turns"] += sum(not session.turns for session in history.sessions)
     for question in questions:
-        met["questions have no evidence turn"] += not question.evidence
-        met["reference answers are not text"] += question.reference_kind != "str"
-        met["evidence references match nothing"] += len(question.unresolved_evidence)
+        met["questions without an evidence turn"] += not question.evidence
+        met["reference answers that are not text"] += question.reference_kind != "str"
+        met["evidence references that match nothing"] += len(question.unresolved_evidence)
     for role, count in sorted(left_out.items()):
-        met[f"turns of role {shortened(role)} were left out"] += count
-    return tuple(f"{count} {fact}" for fact, count in met.items() if count)
+        met[f"turns of role {shortened(role)} left out"] += count
+    return tuple(f"{fact}: {count:,}" for fact, count in met.items() if count)

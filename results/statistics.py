@@ -3,8 +3,8 @@
 Arrays go in, small frozen records come out. A figure is NaN where it is missing: it is left out and counted,
 never a zero. What is resampled is the *unit*: a question, or a whole conversation where questions share one
 (`clusters`), since questions of one conversation succeed and fail together. One unit says nothing about the
-spread of units: with fewer than two, an interval, a standard error and a p-value are NaN; with none, so is the
-mean.
+spread of units: with fewer than two, an interval, a standard error and a p-value are NaN; with none, so is
+the mean.
 """
 
 from __future__ import annotations

@@ -1,0 +1,74 @@
+"""A subgraph as the text that an answerer reads (facts, section 8)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memory.attributes import Attributes, Version
+from memory.graph import Edge, MemoryGraph, Node
+from memory.retrieval import Subgraph
+
+CUT = "[cut]"
+
+
+def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
+    """One line a node, one line an edge; empty if there is no node.
+
+    With `show_dates`, each line ends with the date of the session that it was first said in, and of the
+    last if that is another; former attribute values follow the present one with theirs. An edge's end
+    outside the subgraph is shown by its title all the same.
+    """
+    if not subgraph.nodes:
+        return ""
+    lines = ["Nodes:"]
+    lines += [_node_line(graph, graph.node(found.id)) for found in subgraph.nodes]
+    lines += ["Edges:"]
+    lines += [_edge_line(graph, edge) for edge in subgraph.edges]
+    text = "\n".join(lines)
+    limit = graph.settings.max_context_characters
+    return text if limit is None or len(text) <= limit else f"{text[:limit]}\n{CUT}"
+
+
+def _node_line(graph: MemoryGraph, node: Node) -> str:
+    content = f" ({_flat(node.content)})" if node.content else ""
+    attributes = _attributes(graph, node.attributes)
+    return f"[{_flat(node.label)}] {_flat(node.title)}{content}{attributes}{_said(graph, node)}"
+
+
+def _edge_line(graph: MemoryGraph, edge: Edge) -> str:
+    source, target = _flat(graph.node(edge.source).title), _flat(graph.node(edge.target).title)
+    arrow = f"{_flat(edge.relationship)}{_attributes(graph, edge.attributes)}"
+    return f"{source} --[{arrow}]--> {target}{_said(graph, edge)}"
+
+
+def _attributes(graph: MemoryGraph, attributes: Attributes) -> str:
+    if not attributes:
+        return ""
+    shown = [f"{_flat(name)}: {_value(graph, held)}" for name, held in attributes.items()]
+    return " {" + ", ".join(shown) + "}"
+
+
+def _value(graph: MemoryGraph, held: list[Version]) -> str:
+    standing, former = held[-1], held[:-1]
+    text = _flat(str(standing.value))
+    if not former or not graph.settings.show_dates:
+        return text
+    told = "; ".join(f"{_flat(str(v.value))}{_dated(v.time)}" for v in former)
+    return f"{text}{_dated(standing.time)} (formerly {told})"
+
+
+def _said(graph: MemoryGraph, item: Node | Edge) -> str:
+    if not graph.settings.show_dates:
+        return ""
+    times = sorted(time for turn in (item.sources[0], item.sources[-1]) if (time := graph.moments[turn].time))
+    days = list(dict.fromkeys(time.date().isoformat() for time in times))
+    return f" (said {', last '.join(days)})" if days else ""
+
+
+def _dated(time: datetime | None) -> str:
+    return f" on {time.date().isoformat()}" if time else ""
+
+
+def _flat(text: str) -> str:
+    """One line of text, so that what a turn says can forge no line of the context."""
+    return " ".join(text.split())

@@ -1,0 +1,82 @@
+"""`bm25`: lexical retrieval of turns with BM25 (bm25s), the reference that dense retrieval must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import bm25s
+import numpy as np
+import Stemmer
+from pydantic import BaseModel, Field
+
+from memory.conversation import Query, Session
+from memory.extraction import Extraction
+from memory.models import Vectors
+from memory.protocol import Models, Recall, Source
+from memory.systems.keeping import TurnKeeper, TurnSettings
+from memory.systems.turns import RULE
+
+
+class BM25Settings(TurnSettings):
+    """Settings of lexical retrieval; k1 and b are the library's defaults, 1.5 and 0.75."""
+
+    k: int = Field(5, ge=1)
+    """How many turns the context shows."""
+    ranked: int = Field(50, ge=1)
+    """How many turns the provenance ranks at least."""
+    stem: bool = True
+    """Whether words are compared by their Snowball stem."""
+    stop_words: bool = True
+    """Whether English stop words are left out."""
+
+
+class BM25(TurnKeeper[BM25Settings]):
+    """The `k` turns that share the rarest words with the question; equal ones in the order of the memory."""
+
+    Settings: ClassVar[type[BaseModel]] = BM25Settings
+
+    def __init__(self, settings: BM25Settings, models: Models) -> None:
+        super().__init__(settings, models)
+        self._stemmer = Stemmer.Stemmer("english") if settings.stem else None
+        self._index: bm25s.BM25 | None = None
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Keep the turns of a session."""
+        super().remember(session, extractions)
+        self._index = None  # its weights depend on all turns: it is made at the next recall
+
+    def recall(self, query: Query) -> Recall:
+        """The best turns, best first."""
+        scores = self._scores(query.text)
+        order = np.argsort(-scores, kind="stable")
+        ranked = order[: max(self.settings.k, self.settings.ranked)]
+        shown = [self.turns[position] for position in order[: self.settings.k]]
+        return Recall(
+            context=RULE.join(self.shown(shown)),
+            provenance=tuple(Source(self.turns[i].turn.id, float(scores[i])) for i in ranked),
+            items=len(shown),
+        )
+
+    def _scores(self, question: str) -> Vectors:
+        """BM25 of each turn."""
+        words = self._words([question])[0]
+        if self._index is None:
+            texts = self._words([held.text(self.settings.text) for held in self.turns])
+            if not any(texts):
+                return np.zeros(len(self.turns), np.float32)
+            self._index = bm25s.BM25()
+            self._index.index(texts, show_progress=False)
+        if not words:
+            return np.zeros(len(self.turns), np.float32)
+        return np.asarray(self._index.get_scores(words), np.float32)
+
+    def _words(self, texts: list[str]) -> list[list[str]]:
+        words: list[list[str]] = bm25s.tokenize(
+            texts,
+            stopwords="en" if self.settings.stop_words else None,
+            stemmer=self._stemmer,
+            return_ids=False,
+            show_progress=False,
+        )
+        return words

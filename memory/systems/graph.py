@@ -1,0 +1,133 @@
+"""`graph`: the graph memory of the Selective Forgetting paper, without forgetting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel
+
+from memory.calibration import calibrated
+from memory.conversation import Query, Session
+from memory.extraction import Extraction
+from memory.graph import MemoryGraph, Moment
+from memory.merge import descriptor, merge_turn, prepared
+from memory.models import Embedder, Vectors
+from memory.profiles import GRAPH_PROFILES, GraphSettings
+from memory.prompts import query_entities
+from memory.protocol import Models, Recall, Size
+from memory.retrieval import expand, find_roots, provenance
+from memory.serialise import CUT, serialise
+from memory.tables import from_tables, to_tables
+from memory.validation import QueryEntity, check_extraction, read_entities
+
+NOTHING = Extraction()
+
+
+def _thresholds(settings: GraphSettings, embedder: Embedder) -> tuple[float, float]:
+    """The thresholds of de-duplication and retrieval: those that are set, else those of the embedder."""
+    if settings.dedup_threshold is not None and settings.retrieval_floor is not None:
+        return settings.dedup_threshold, settings.retrieval_floor
+    known = calibrated(embedder.name)
+    dedup = known.dedup if settings.dedup_threshold is None else settings.dedup_threshold
+    return dedup, known.floor if settings.retrieval_floor is None else settings.retrieval_floor
+
+
+class GraphMemory:
+    """Turns become nodes and edges; a question becomes entities, roots and a subgraph."""
+
+    Settings: ClassVar[type[BaseModel]] = GraphSettings
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = GRAPH_PROFILES
+    needs_extractions: ClassVar[bool] = True
+    asks: ClassVar[frozenset[str]] = frozenset({"chat", "embedder"})
+    sees_evidence: ClassVar[bool] = False
+
+    def __init__(self, settings: GraphSettings, models: Models) -> None:
+        self.settings = settings
+        self.models = models
+        self.graph = MemoryGraph(models.embedder.dimensions, settings)
+        self.dedup, self.floor = _thresholds(settings, models.embedder)
+
+    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
+        """The descriptors of the session's nodes."""
+        read = self._read(session, extractions)
+        return [descriptor(n.label, n.title, n.content) for e in read for n in prepared(e)]
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Merge the session's turns, one after another. A turn without an extraction only counts as a turn.
+
+        Raises:
+            CallRefused: If embedding may make no further call; the memory is unchanged.
+        """
+        vectors = iter(self._embed(self.texts(session, extractions)))
+        for turn, extraction in zip(session.turns, self._read(session, extractions), strict=True):
+            own = [next(vectors) for _ in extraction.nodes]
+            merge_turn(self.graph, Moment(turn.id, session.id, session.date), extraction, own, self.dedup)
+
+    def recall(self, query: Query) -> Recall:
+        """The subgraph around the question's entities.
+
+        Raises:
+            CallFailed: If the question's entities could not be read.
+        """
+        entities = self.models.chat.ask(query_entities.request(query.text), read_entities).value
+        vectors = self._embed([descriptor(e.label, e.title, e.content) for e in entities])
+        return self.recall_entities(query, entities, vectors)
+
+    def recall_entities(
+        self, query: Query, entities: Sequence[QueryEntity], vectors: Sequence[Vectors | None]
+    ) -> Recall:
+        """The subgraph around entities that are known already, each with its vector."""
+        units = [self.graph.vectors.unit(vector) for vector in vectors if vector is not None]
+        queries = np.stack(units) if units else np.zeros((0, self.graph.dimensions), np.float32)
+        roots = find_roots(self.graph, entities, queries, self.floor)
+        found = expand(self.graph, roots, queries)
+        context = serialise(self.graph, found)
+        flags = {
+            "no_entities": not entities,
+            "no_roots": not found.nodes,
+            "below_floor": bool(roots) and roots[0].score < self.floor,
+            "dead_root": len(roots) > sum(root.id in self.graph for root in roots),
+            "entity_without_vector": len(units) < len(entities),
+            "nodes_without_vector": self.graph.unembedded > 0,
+            "context_cut": context.endswith(CUT),
+        }
+        sources = provenance(self.graph, found)
+        if self.settings.touch_on_recall:
+            self.graph.touch([node.id for node in found.nodes], query.date)
+        raised = tuple(name for name, up in flags.items() if up)
+        return Recall(context, sources, len(found.nodes), len(found.edges), raised)
+
+    def size(self) -> Size:
+        """Nodes, edges, and the bytes of the graph's tables."""
+        nbytes = sum(table.nbytes for table in self.tables().values())
+        return Size(len(self.graph), self.graph.topology.number_of_edges(), nbytes)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables `nodes`, `edges`, `titles` and `turns`."""
+        return to_tables(self.graph)
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: GraphSettings, models: Models) -> Self:
+        """The memory of a graph's tables."""
+        system = cls(settings, models)
+        system.graph = from_tables(tables, settings)
+        return system
+
+    def _read(self, session: Session, extractions: Mapping[str, Extraction]) -> list[Extraction]:
+        """The extraction of each turn, checked by the settings; one that `reject` refuses counts as none."""
+        return [self._checked(extractions.get(turn.id, NOTHING)) for turn in session.turns]
+
+    def _checked(self, extraction: Extraction) -> Extraction:
+        try:
+            return check_extraction(extraction, self.settings.validation)[0]
+        except ValueError:
+            return NOTHING
+
+    def _embed(self, texts: Sequence[str]) -> list[Vectors | None]:
+        if not texts:
+            return []
+        embedded = self.models.embedder.embed(texts)
+        return [None if i in embedded.failures else vector for i, vector in enumerate(embedded.vectors)]

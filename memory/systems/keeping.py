@@ -1,0 +1,69 @@
+"""The base of systems that keep whole turns and use no extraction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from memory.conversation import Session
+from memory.extraction import Extraction
+from memory.protocol import Models, Size
+from memory.systems.turns import StoredTurn, TextForm, from_table, stored, text_bytes, to_table
+
+
+class TurnSettings(BaseModel):
+    """Settings of every system that keeps turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: TextForm = "raw"
+    """How a turn is indexed and shown; a conversation between named people needs `spoken`."""
+    show_dates: bool = True
+    """Whether the context shows each turn's session date."""
+
+
+S = TypeVar("S", bound=TurnSettings)
+
+
+class TurnKeeper(Generic[S]):
+    """Keeps the turns it is given, in the order it is given them."""
+
+    needs_extractions: ClassVar[bool] = False
+    asks: ClassVar[frozenset[str]] = frozenset()
+    sees_evidence: ClassVar[bool] = False
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": {"show_dates": False}, "improved": {}}
+
+    def __init__(self, settings: S, models: Models) -> None:
+        self.settings = settings
+        self.models = models
+        self.turns: list[StoredTurn] = []
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Keep the turns of a session."""
+        self.turns += stored(session)
+
+    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
+        """Nothing is embedded."""
+        return []
+
+    def size(self) -> Size:
+        """Turns, and the bytes of their texts."""
+        return Size(len(self.turns), 0, text_bytes(self.turns))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The table `turns`."""
+        return {"turns": to_table(self.turns)}
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: S, models: Models) -> Self:
+        """The memory of a table `turns`."""
+        system = cls(settings, models)
+        system.turns = from_table(tables["turns"])
+        return system
+
+    def shown(self, turns: list[StoredTurn]) -> list[str]:
+        """Turns as the context shows them."""
+        return [held.shown(self.settings.text, date=self.settings.show_dates) for held in turns]

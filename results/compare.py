@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -93,15 +93,14 @@ class Comparison:
 
     def __rich__(self) -> Group:
         """The comparison as `rich` prints it: overall, by type, verdicts, notes."""
-        parts: list[RenderableType] = [self._overall()]
+        parts: list[RenderableType] = [Text(f"A: {plain(self.a)}\nB: {plain(self.b)}"), self._overall()]
         if len(self.by_type) > 1:
             parts.append(self._types())
         parts.extend(Text(f"- {plain(line)}") for line in (*self._method(), *self.notes))
         return Group(*parts)
 
     def _overall(self) -> Table:
-        title = f"{plain(self.a)} minus {plain(self.b)}, n = {self.n:,} paired questions"
-        table = Table(title=Text(title), title_justify="left")
+        table = Table(title=Text(f"A minus B, n = {self.n:,} paired questions"), title_justify="left")
         for column in ("metric", "n", "A", "B", "A - B", "95% interval", "p", "p (Holm)"):
             table.add_column(column, justify="left" if column == "metric" else "right")
         least = 2 / self.resamples
@@ -148,7 +147,10 @@ def compare(a: str, b: str, *, resamples: int = RESAMPLES, seed: int = SEED) -> 
     Raises:
         BadInput: If a source cannot be read.
     """
-    return compare_rows(read_question_rows(a), read_question_rows(b), resamples=resamples, seed=seed)
+    left, right = read_question_rows(a), read_question_rows(b)
+    if left.name == right.name:
+        left, right = replace(left, name=a), replace(right, name=b)
+    return compare_rows(left, right, resamples=resamples, seed=seed)
 
 
 def compare_rows(
@@ -171,7 +173,11 @@ def compare_rows(
             str(kind): (len(rows), metric_differences(rows, resamples=resamples, seed=seed))
             for kind, rows in pairs.groupby("type", sort=True)
         },
-        notes=(*a.notes, *b.notes, *_pairing_notes(a, b, pairs), *_missing_notes(metrics, conversations)),
+        notes=(
+            *(f"{rows.name}: {note}" for rows in (a, b) for note in rows.notes),
+            *_pairing_notes(a, b, pairs),
+            *_missing_notes(metrics, conversations),
+        ),
         resamples=resamples,
         seed=seed,
     )

@@ -112,7 +112,7 @@ def table_1(metrics: pd.DataFrame, extra: Sequence[str] = ()) -> PaperTable:
     abstention = [
         _line("abstention", None, condition, asked, extra)
         for condition, rows in conditions.items()
-        if len(asked := rows[rows["abstention"].fillna(False).astype(bool)])
+        if len(asked := rows[rows["abstention"].astype("boolean").fillna(False)])
     ]
     data = pd.DataFrame([*types, *overall, *averaged, *abstention])
     shown = ("precision", "f1", "judge")

@@ -71,8 +71,8 @@ class _Row(BaseModel):
     recall: float | None = Field(ge=0, le=1)
     judge: float | None = Field(None, validation_alias=AliasChoices("judge", "judge_correct"), ge=0, le=1)
     status: str | None = None
-    predicted: str | None = None
-    error: str | None = None
+    predicted: object = None
+    error: object = None
     error_flag: bool = False
 
     @field_validator("*", mode="before")
@@ -80,6 +80,12 @@ class _Row(BaseModel):
     def _blank_is_missing(cls, value: object) -> object:
         """An empty csv cell and a NaN both say that there is nothing."""
         return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
+
+    @field_validator("reference", mode="before")
+    @classmethod
+    def _reference_as_text(cls, value: object) -> object:
+        """Numbers and lists of accepted answers are compared as they are written."""
+        return None if value is None else str(value)
 
     @field_validator("error_flag", mode="before")
     @classmethod
@@ -220,14 +226,13 @@ def _one_row_a_question(rows: list[_Row], path: Path, name: str) -> QuestionRows
     failed = tuple(dict.fromkeys(question for question in errors if question not in good))
     notes = []
     if errors:
-        notes.append(
-            f"{name}: {counted(len(errors), 'error row')} dropped ({name_some(dict.fromkeys(errors))})"
-        )
+        which = name_some(dict.fromkeys(errors))
+        notes.append(f"{counted(len(errors), 'error row')} dropped ({which})")
     if retried:
         kept = "its successful retry" if len(retried) == 1 else f"{len(retried)} successful retries"
-        notes.append(f"{name}: {kept} kept ({name_some(retried)})")
+        notes.append(f"{kept} kept ({name_some(retried)})")
     if failed:
-        notes.append(f"{name}: {counted(len(failed), 'question')} without a good row ({name_some(failed)})")
+        notes.append(f"{counted(len(failed), 'question')} without a good row ({name_some(failed)})")
     return QuestionRows(name, _frame(list(good.values())), failed, tuple(notes))
 
 

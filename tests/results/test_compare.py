@@ -86,8 +86,8 @@ def test_the_published_error_row_is_dropped_and_its_retry_kept_and_both_are_said
         pytest.skip(f"the published rows are not there: {PUBLISHED}")
     rows = read_question_rows(str(PUBLISHED / "exp1_graph.jsonl"))
     assert rows.notes == (
-        "exp1_graph: 1 error row dropped (4dfccbf7)",
-        "exp1_graph: its successful retry kept (4dfccbf7)",
+        "1 error row dropped (4dfccbf7)",
+        "its successful retry kept (4dfccbf7)",
     )
     assert rows.frame.set_index("question").loc["4dfccbf7", "precision"] == 1.0
     assert rows.frame["abstention"].sum() == 30
@@ -149,6 +149,20 @@ def test_unequal_references_and_types_are_noticed(tmp_path):
     assert "the references of 1 pair differ (q1)" in compare(a, b).notes
     assert "the types of 1 pair differ (q1)" in compare(a, b).notes
     assert compare(a, same).notes == ()
+
+
+def test_a_retry_is_kept_in_place_of_its_error_row_and_both_facts_are_said(tmp_path):
+    a = jsonl(tmp_path / "a.jsonl", [row("q1", **ERROR), row("q2", 0.0), row("q1", 1.0)])
+    b = jsonl(tmp_path / "b.jsonl", [row("q1", 0.0), row("q2", 0.0)])
+    result = compare(a, b)
+    assert (result.n, result.metrics["f1"].a) == (2, 0.5)
+    assert result.notes == ("a: 1 error row dropped (q1)", "a: its successful retry kept (q1)")
+
+
+def test_two_sources_of_one_name_are_told_apart(tmp_path):
+    runs = [metrics(tmp_path / name, [row("q1", condition="flat")]) for name in ("one", "two")]
+    result = compare(*runs)
+    assert [result.a, result.b] == runs
 
 
 def test_nothing_in_common_is_said_and_is_json_without_nan(tmp_path):
@@ -264,6 +278,21 @@ def test_what_cannot_be_read_is_named_with_its_place(tmp_path, name, content, me
         read_question_rows(str(path))
     assert str(path) in str(fault.value)
     assert "\n" not in str(fault.value)
+
+
+def test_texts_errors_and_references_may_be_of_any_json_type(tmp_path):
+    first = row("q1", predicted=None, error={"code": 500}, ground_truth=[["a"], ["b"]])
+    rows = read_question_rows(jsonl(tmp_path / "a.jsonl", [first, row(7, predicted=5, ground_truth=5.5)]))
+    assert rows.failed == ("q1",)
+    assert rows.frame[["question", "reference"]].to_numpy().tolist() == [["7", "5.5"]]
+
+
+def test_a_csv_row_of_the_wrong_length_is_read_as_far_as_it_goes(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("question_id,f1,precision,recall,judge\nq1,1,1,1,1,surplus\nq2,1,1\n")
+    frame = read_question_rows(str(path)).frame
+    assert frame["f1"].tolist() == [1.0, 1.0]
+    assert frame["recall"].isna().tolist() == [False, True]
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):

@@ -70,6 +70,8 @@ class MemorySystem(Protocol):
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Named settings, `published` among them where a paper defines the system."""
     needs_extractions: ClassVar[bool]
+    asks: ClassVar[frozenset[str]]
+    """Which models it asks: `chat`, `embedder`, both or neither; what it does not ask cannot change what it recalls."""
     sees_evidence: ClassVar[bool]
     """True for `oracle` alone."""
 

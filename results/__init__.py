@@ -1,1 +1,1 @@
-"""Tables on disk, metrics, statistics and the tables of a paper. The only package that writes what a user keeps."""
+"""Tables on disk, metrics, statistics and the tables of a paper. What a user keeps is written here."""

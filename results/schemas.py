@@ -11,177 +11,155 @@ import pyarrow as pa
 
 VERSION = 1
 
-_TEXTS = pa.list_(pa.string())
-_TIME = pa.timestamp("us", tz="UTC")
+_TEXTS: pa.DataType = pa.list_(pa.string())
+_TIME: pa.DataType = pa.timestamp("us", tz="UTC")
 
 _ATTRIBUTES = pa.string()  # JSON object: attribute values are of mixed types
 _NODE = pa.struct(
     [
-        ("key", pa.string()),
-        ("label", pa.string()),
-        ("title", pa.string()),
-        ("content", pa.string()),
-        ("attributes", _ATTRIBUTES),
+        pa.field("key", pa.string()),
+        pa.field("label", pa.string()),
+        pa.field("title", pa.string()),
+        pa.field("content", pa.string()),
+        pa.field("attributes", _ATTRIBUTES),
     ]
 )
 _EDGE = pa.struct(
     [
-        ("source", pa.string()),
-        ("target", pa.string()),
-        ("relationship", pa.string()),
-        ("attributes", _ATTRIBUTES),
+        pa.field("source", pa.string()),
+        pa.field("target", pa.string()),
+        pa.field("relationship", pa.string()),
+        pa.field("attributes", _ATTRIBUTES),
     ]
 )
 _DROPPED = pa.struct([("kind", pa.string()), ("detail", pa.string())])
 
 TURNS = pa.schema(
     [
-        ("history", pa.string()),
-        ("session_position", pa.int32()),
-        ("session", pa.string()),
-        ("date", _TIME),
-        ("turn", pa.string()),
-        ("role", pa.string()),
-        ("speaker", pa.string()),
-        ("text", pa.string()),
-        ("caption", pa.string()),
-        ("content", pa.string()),  # hash of speaker, text and caption: what an extraction is bought for
+        pa.field("history", pa.string()),
+        pa.field("session_position", pa.int32()),
+        pa.field("session", pa.string()),
+        pa.field("date", _TIME),
+        pa.field("turn", pa.string()),
+        pa.field("role", pa.string()),
+        pa.field("speaker", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("caption", pa.string()),
+        pa.field(
+            "content", pa.string()
+        ),  # hash of speaker, text and caption: what an extraction is bought for
     ]
 )
 
 QUESTIONS = pa.schema(
     [
-        ("question", pa.string()),
-        ("history", pa.string()),
-        ("type", pa.string()),
-        ("text", pa.string()),
-        ("reference", pa.string()),
-        ("reference_kind", pa.string()),
-        ("date", _TIME),
-        ("evidence", _TEXTS),
-        ("evidence_sessions", pa.list_(pa.int32())),
-        ("unresolved_evidence", _TEXTS),
-        ("abstention", pa.bool_()),
+        pa.field("question", pa.string()),
+        pa.field("history", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("reference", pa.string()),
+        pa.field("reference_kind", pa.string()),
+        pa.field("date", _TIME),
+        pa.field("evidence", _TEXTS),
+        pa.field("evidence_sessions", pa.list_(pa.int32())),
+        pa.field("unresolved_evidence", _TEXTS),
+        pa.field("abstention", pa.bool_()),
     ]
 )
 
 EXTRACTIONS = pa.schema(
     [
-        ("content", pa.string()),
-        ("model", pa.string()),
-        ("prompt", pa.string()),  # hash of the prompt's text
-        ("status", pa.string()),  # ok | empty | failed
-        ("reason", pa.string()),
-        ("final", pa.bool_()),  # of a failure: false is tried again by the next run
-        ("nodes", pa.list_(_NODE)),
-        ("edges", pa.list_(_EDGE)),
-        ("dropped", pa.list_(_DROPPED)),
-        ("call", pa.string()),
-        ("attempt", pa.int32()),
+        pa.field("content", pa.string()),
+        pa.field("model", pa.string()),
+        pa.field("prompt", pa.string()),  # hash of the prompt's text
+        pa.field("status", pa.string()),  # ok | empty | failed
+        pa.field("reason", pa.string()),
+        pa.field("final", pa.bool_()),  # of a failure: false is tried again by the next run
+        pa.field("nodes", pa.list_(_NODE)),
+        pa.field("edges", pa.list_(_EDGE)),
+        pa.field("dropped", pa.list_(_DROPPED)),
+        pa.field("call", pa.string()),
+        pa.field("attempt", pa.int32()),
     ]
 )
 
 RECALLS = pa.schema(
     [
-        ("question", pa.string()),
-        ("condition", pa.string()),
-        ("status", pa.string()),  # ok | failed
-        ("reason", pa.string()),
-        ("final", pa.bool_()),
-        ("context", pa.string()),
-        ("context_tokens", pa.int64()),  # o200k_base
-        ("items", pa.int32()),
-        ("edges", pa.int32()),
-        ("turns", _TEXTS),  # distinct turns that the context stands on, best first
-        ("scores", pa.list_(pa.float64())),
-        ("flags", _TEXTS),
-        ("memory_items", pa.int64()),
-        ("memory_edges", pa.int64()),
-        ("memory_bytes", pa.int64()),
-        ("latency_ms", pa.float64()),
+        pa.field("question", pa.string()),
+        pa.field("condition", pa.string()),
+        pa.field("status", pa.string()),  # ok | failed
+        pa.field("reason", pa.string()),
+        pa.field("final", pa.bool_()),
+        pa.field("context", pa.string()),
+        pa.field("context_tokens", pa.int64()),  # o200k_base
+        pa.field("items", pa.int32()),
+        pa.field("edges", pa.int32()),
+        pa.field("turns", _TEXTS),  # distinct turns that the context stands on, best first
+        pa.field("scores", pa.list_(pa.float64())),
+        pa.field("flags", _TEXTS),
+        pa.field("memory_items", pa.int64()),
+        pa.field("memory_edges", pa.int64()),
+        pa.field("memory_bytes", pa.int64()),
+        pa.field("latency_ms", pa.float64()),
     ]
 )
 
 ANSWERS = pa.schema(
     [
-        ("question", pa.string()),
-        ("condition", pa.string()),
-        ("status", pa.string()),  # ok | failed
-        ("reason", pa.string()),
-        ("final", pa.bool_()),
-        ("answer", pa.string()),
-        ("call", pa.string()),
-        ("model", pa.string()),  # that the provider says has answered
-        ("attempt", pa.int32()),
+        pa.field("question", pa.string()),
+        pa.field("condition", pa.string()),
+        pa.field("status", pa.string()),  # ok | failed
+        pa.field("reason", pa.string()),
+        pa.field("final", pa.bool_()),
+        pa.field("answer", pa.string()),
+        pa.field("call", pa.string()),
+        pa.field("model", pa.string()),  # that the provider says has answered
+        pa.field("attempt", pa.int32()),
     ]
 )
 
 VERDICTS = pa.schema(
     [
-        ("question", pa.string()),
-        ("condition", pa.string()),
-        ("judge", pa.string()),  # paper | per_type
-        ("status", pa.string()),  # judged | unparsed | failed | unanswered
-        ("reason", pa.string()),
-        ("final", pa.bool_()),
-        ("correct", pa.bool_()),  # null unless judged
-        ("why", pa.string()),
-        ("call", pa.string()),
-        ("model", pa.string()),
-        ("attempt", pa.int32()),
+        pa.field("question", pa.string()),
+        pa.field("condition", pa.string()),
+        pa.field("judge", pa.string()),  # paper | per_type
+        pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered
+        pa.field("reason", pa.string()),
+        pa.field("final", pa.bool_()),
+        pa.field("correct", pa.bool_()),  # null unless judged
+        pa.field("why", pa.string()),
+        pa.field("call", pa.string()),
+        pa.field("model", pa.string()),
+        pa.field("attempt", pa.int32()),
     ]
 )
 
 METRICS = pa.schema(
     [
-        ("question", pa.string()),
-        ("history", pa.string()),
-        ("type", pa.string()),
-        ("condition", pa.string()),
-        ("abstention", pa.bool_()),
-        ("status", pa.string()),  # answered | failed
-        ("reason", pa.string()),
-        ("precision", pa.float64()),
-        ("recall", pa.float64()),
-        ("f1", pa.float64()),
-        ("f1_improved", pa.float64()),
-        ("judge", pa.float64()),  # 1, 0, or null where there is no verdict
-        ("judge_status", pa.string()),
-        ("context_tokens", pa.int64()),
-        ("turn_recall_1", pa.float64()),
-        ("turn_recall_5", pa.float64()),
-        ("turn_recall_10", pa.float64()),
-        ("turn_mrr", pa.float64()),
-        ("turn_ndcg_10", pa.float64()),
-        ("session_recall_1", pa.float64()),
-        ("session_recall_5", pa.float64()),
-        ("session_recall_10", pa.float64()),
-        ("session_mrr", pa.float64()),
-        ("session_ndcg_10", pa.float64()),
-    ]
-)
-
-CALLS = pa.schema(
-    [
-        ("at", _TIME),
-        ("run", pa.string()),
-        ("stage", pa.string()),
-        ("call", pa.string()),
-        ("provider", pa.string()),
-        ("model", pa.string()),
-        ("model_returned", pa.string()),
-        ("task", pa.string()),
-        ("attempt", pa.int32()),
-        ("repeat", pa.int32()),
-        ("outcome", pa.string()),  # paid | replayed | unusable | failed
-        ("reason", pa.string()),
-        ("prompt_tokens", pa.int64()),
-        ("completion_tokens", pa.int64()),
-        ("cached_tokens", pa.int64()),
-        ("usd", pa.float64()),
-        ("latency_ms", pa.float64()),
-        ("retries", pa.int32()),
-        ("flags", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("history", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("condition", pa.string()),
+        pa.field("abstention", pa.bool_()),
+        pa.field("status", pa.string()),  # answered | failed
+        pa.field("reason", pa.string()),
+        pa.field("precision", pa.float64()),
+        pa.field("recall", pa.float64()),
+        pa.field("f1", pa.float64()),
+        pa.field("f1_improved", pa.float64()),
+        pa.field("judge", pa.float64()),  # 1, 0, or null where there is no verdict
+        pa.field("judge_status", pa.string()),
+        pa.field("context_tokens", pa.int64()),
+        pa.field("turn_recall_1", pa.float64()),
+        pa.field("turn_recall_5", pa.float64()),
+        pa.field("turn_recall_10", pa.float64()),
+        pa.field("turn_mrr", pa.float64()),
+        pa.field("turn_ndcg_10", pa.float64()),
+        pa.field("session_recall_1", pa.float64()),
+        pa.field("session_recall_5", pa.float64()),
+        pa.field("session_recall_10", pa.float64()),
+        pa.field("session_mrr", pa.float64()),
+        pa.field("session_ndcg_10", pa.float64()),
     ]
 )
 
@@ -193,7 +171,6 @@ TABLES: dict[str, pa.Schema] = {
     "answers": ANSWERS,
     "verdicts": VERDICTS,
     "metrics": METRICS,
-    "calls": CALLS,
 }
 
 VOLATILE = frozenset({"latency_ms", "at", "call", "attempt", "memory_bytes"})
@@ -202,5 +179,9 @@ VOLATILE = frozenset({"latency_ms", "at", "call", "attempt", "memory_bytes"})
 def vectors(dimensions: int) -> pa.Schema:
     """Schema of the `vectors` table for an embedder of that many dimensions."""
     return pa.schema(
-        [("text", pa.string()), ("model", pa.string()), ("vector", pa.list_(pa.float32(), dimensions))]
+        [
+            pa.field("text", pa.string()),  # hash of the text
+            pa.field("model", pa.string()),
+            pa.field("vector", pa.list_(pa.float32(), dimensions)),
+        ]
     )

@@ -11,13 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from results.errors import TornTable
 from results.schemas import VERSION, VOLATILE
 
 _VERSION_KEY = b"palimpsest.schema_version"
-
-
-class TornTable(Exception):
-    """A table on disk is not what was written. The message names the file."""
 
 
 def from_rows(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
@@ -59,9 +56,8 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write(path: Path, table: pa.Table) -> str:
     """Write a table; returns the sha256 of the file's bytes."""
-    metadata = {**(table.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
     sink = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd", use_dictionary=_repeating(table))
+    pq.write_table(_versioned(table), sink, compression="zstd", use_dictionary=_repeating(table))
     data = sink.getvalue().to_pybytes()
     write_bytes(path, data)
     return hashlib.sha256(data).hexdigest()
@@ -74,11 +70,11 @@ def write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
     writer: pq.ParquetWriter | None = None
     rows = 0
     for part in parts:
+        versioned = _versioned(part)
         if writer is None:
-            metadata = {**(part.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
-            schema = part.schema.with_metadata(metadata)
-            writer = pq.ParquetWriter(beside, schema, compression="zstd", use_dictionary=_repeating(part))
-        writer.write_table(part.replace_schema_metadata(writer.schema.metadata))
+            repeating = _repeating(part)
+            writer = pq.ParquetWriter(beside, versioned.schema, compression="zstd", use_dictionary=repeating)
+        writer.write_table(versioned)
         rows += part.num_rows
     if writer is not None:
         writer.close()
@@ -86,7 +82,13 @@ def write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
     return rows
 
 
-def _repeating(table: pa.Table) -> list[str]:
+def _versioned(table: pa.Table) -> pa.Table:
+    return table.replace_schema_metadata(
+        {**(table.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
+    )
+
+
+def _repeating(table: pa.Table) -> Any:
     """The columns worth a dictionary: vectors only grow by one."""
     return [f.name for f in table.schema if not pa.types.is_fixed_size_list(f.type)]
 

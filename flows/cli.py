@@ -1,0 +1,171 @@
+"""The command line. Everything heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Palimpsest: evaluate the long-term memory of LLM agents, and pay for no model call twice.",
+)
+
+BAD_INPUT = 2
+STOPPED = 3
+INCOMPLETE = 4
+
+RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
+
+
+def main() -> None:
+    """Entry point: what the user gave wrong is one line and exit code 2, a stop one line and code 3."""
+    from memory.errors import BadInput, CallRefused
+    from results.errors import TornTable
+
+    try:
+        app()
+    except BadInput as error:
+        _end(f"error: {error}", BAD_INPUT)
+    except (CallRefused, TornTable) as error:
+        _end(f"stopped: {error}", STOPPED)
+    except KeyboardInterrupt:
+        _end("stopped: interrupted; what is bought is kept, the same command goes on", STOPPED)
+
+
+def _end(line: str, code: int) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(line + "\n")
+    sys.exit(code)
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(help="The study: representation.")] = "representation",
+    study_file: Annotated[
+        Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")
+    ] = None,
+    benchmark: Annotated[str | None, typer.Option(help="See `palimpsest list benchmarks`.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The benchmark's file, or a folder that holds it.")
+    ] = None,
+    systems: Annotated[
+        str | None, typer.Option(help="Comma-separated systems, each with an optional :profile.")
+    ] = None,
+    models: Annotated[str | None, typer.Option(help="A bundle; see `palimpsest list models`.")] = None,
+    extractor: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
+    query: Annotated[
+        str | None, typer.Option(help="provider:model that reads questions for entities.")
+    ] = None,
+    answerer: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Judge prompt: paper or per_type.")] = None,
+    validation: Annotated[str | None, typer.Option(help="off, reject or repair extractions.")] = None,
+    limit: Annotated[int | None, typer.Option(help="A sample of N questions and their histories.")] = None,
+    questions: Annotated[int | None, typer.Option(help="N questions of the whole store.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of samples and resampling.")] = None,
+    store: Annotated[Path, typer.Option(help="Folder of calls that all runs share.")] = Path("results/store"),
+    out: Annotated[Path | None, typer.Option(help="Folder of this run.")] = None,
+    retry_failed: Annotated[bool, typer.Option(help="Ask again where replies stayed unusable.")] = False,
+) -> None:
+    """Run a study, or go on with it: the same command continues, and pays for nothing twice."""
+    from flows.running import run_study, study_of
+
+    fields = {
+        "study": study,
+        "benchmark": benchmark,
+        "validation": validation,
+        "judge": judge,
+        "limit": limit,
+        "questions": questions,
+        "seed": seed,
+        "retry_failed": retry_failed or None,
+    }
+    choices = {
+        "extractor": extractor,
+        "query": query,
+        "answerer": answerer,
+        "judge": judge_model,
+        "embedder": embedder,
+    }
+    made = study_of(study_file, fields, systems, models, choices)
+    code = run_study(made, data, store, out)
+    raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    a: Annotated[str, typer.Argument(help="Per-question rows (jsonl, csv, parquet), or RUN:CONDITION.")],
+    b: Annotated[str, typer.Argument(help="What A is compared with: the difference is A minus B.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+) -> None:
+    """Compare two files or runs of per-question rows, paired by question: A minus B."""
+    from flows.reporting import print_comparison
+
+    print_comparison(a, b, as_json=json, resamples=resamples, seed=seed)
+
+
+@app.command()
+def rejudge(
+    folder: RunArgument,
+    judge: Annotated[str, typer.Option("--judge", help="Judge prompt (paper, per_type) or provider:model.")],
+) -> None:
+    """Judge a run's answers anew, without answering again; its own verdicts stay."""
+    from flows.running import rejudge_run
+
+    raise typer.Exit(rejudge_run(folder, judge))
+
+
+@app.command()
+def status(folder: RunArgument) -> None:
+    """Show how far a run is, what became of its rows, and what it has cost."""
+    from flows.reporting import print_status
+
+    print_status(folder)
+
+
+@app.command()
+def show(folder: RunArgument) -> None:
+    """Print a run's tables."""
+    from flows.reporting import print_run
+
+    print_run(folder)
+
+
+@app.command()
+def fetch(
+    benchmark: Annotated[str, typer.Argument(help="See `palimpsest list benchmarks`.")],
+    to: Annotated[Path, typer.Option(help="Folder to put the file in.")] = Path("results/data"),
+    base_url: Annotated[str | None, typer.Option(help="A mirror to use instead of the upstream.")] = None,
+) -> None:
+    """Download a benchmark from its upstream; goes on with a broken download and verifies the hash."""
+    from flows.reporting import fetch_benchmark
+
+    fetch_benchmark(benchmark, to, base_url)
+
+
+@app.command()
+def validate(file: Annotated[Path, typer.Argument(help="A benchmark file.")]) -> None:
+    """Read a benchmark file strictly and say what is in it."""
+    from flows.reporting import print_validation
+
+    print_validation(file)
+
+
+@app.command("list")
+def list_(what: Annotated[str, typer.Argument(help="systems, benchmarks or models.")]) -> None:
+    """List what a study can be made of."""
+    from flows.reporting import print_list
+
+    print_list(what)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What a run shows while it works: a line that moves on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from tasks.context import totals_now
+from tasks.progress import PROGRESS
+
+console = Console(highlight=False)
+
+_EVERY_TERMINAL = 0.5
+_EVERY_LOG = 15.0
+
+
+def line(started: float) -> str:
+    """One line: the stage, its works and rows, calls, dollars, time."""
+    with PROGRESS.lock:
+        stage, done, total = PROGRESS.stage, PROGRESS.done, PROGRESS.total
+        rows = ", ".join(f"{number:,} {status}" for status, number in PROGRESS.rows.items())
+        stage_started = PROGRESS.started
+    if not stage:
+        return f"starting Prefect ({time.monotonic() - started:.0f} s)"
+    spent = totals_now()
+    left = ""
+    elapsed = time.monotonic() - stage_started
+    if 0 < done < total:
+        left = f", about {elapsed / done * (total - done):.0f} s left in this stage"
+    cost = f", ${spent.usd:.4f}" if spent.usd else ""
+    return (
+        f"{stage}: {done}/{total} batches{f' ({rows})' if rows else ''}; "
+        f"calls: {spent.paid:,} made, {spent.replayed:,} replayed, {spent.failed:,} failed{cost}; "
+        f"{time.monotonic() - started:.0f} s{left}"
+    )
+
+
+@contextmanager
+def watch(folder: Path) -> Iterator[None]:
+    """Show progress until the block ends."""
+    console.print(f"run: {folder}")
+    ended = threading.Event()
+    thread = threading.Thread(target=_show, args=(ended,), name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _show(ended: threading.Event) -> None:
+    started = time.monotonic()
+    if console.is_terminal:
+        with console.status("") as status:
+            while not ended.wait(_EVERY_TERMINAL):
+                status.update(line(started))
+        console.print(line(started))
+        return
+    stage, last = "", started
+    while not ended.wait(_EVERY_TERMINAL):
+        now = time.monotonic()
+        if PROGRESS.stage != stage or now - last >= _EVERY_LOG:
+            stage, last = PROGRESS.stage, now
+            console.print(line(started), soft_wrap=True)
+    console.print(line(started), soft_wrap=True)

@@ -1,0 +1,187 @@
+"""The commands that only read: tables, status, comparisons, lists; and `fetch` and `validate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from flows.console import console
+from memory.errors import BadInput
+from tasks.runs import Run, read_run
+
+_HEADLINE = {
+    "f1": "F1",
+    "precision": "P",
+    "recall": "R",
+    "judge": "judge",
+    "turn_recall_5": "R@5",
+    "turn_mrr": "MRR",
+    "turn_ndcg_10": "nDCG@10",
+    "context_tokens": "tokens",
+}
+
+
+def print_run(folder: Path) -> None:
+    """Print a run's headline, what is missing in it, what it has cost, and where its tables lie."""
+    run = read_run(folder)
+    console.print(f"[bold]{run.study.study}[/] on {run.variant}", highlight=False)
+    print_tables(folder)
+    for stage, counts in run.counts.items():
+        bad = {
+            name: number
+            for name, number in counts.items()
+            if name in ("failed", "unparsed", "pending") and number
+        }
+        if bad:
+            console.print(Text(f"{stage}: " + ", ".join(f"{n} {name}" for name, n in bad.items())))
+    print_cost(folder, run)
+    console.print(Text(f"Parquet: {folder}"), soft_wrap=True)
+
+
+def print_tables(folder: Path) -> None:
+    """Print the means of all conditions and the paired comparisons.
+
+    Raises:
+        BadInput: If the run has no tables yet.
+    """
+    path = folder / "metrics.parquet"
+    if not path.exists():
+        raise BadInput(f"{folder} has no tables yet: start the study again, it goes on where it stopped")
+    metrics = pd.read_parquet(path)
+    console.print(_means(metrics, "overall"))
+    pairs = pd.read_parquet(folder / "table_7.parquet")
+    console.print(_comparisons(pairs))
+
+
+def _means(metrics: pd.DataFrame, title: str) -> Table:
+    table = Table(title=f"{title}: mean (n where it is not all questions)", title_justify="left")
+    table.add_column("condition")
+    table.add_column("n", justify="right")
+    for name in _HEADLINE.values():
+        table.add_column(name, justify="right")
+    for condition, rows in metrics.groupby("condition", sort=False):
+        cells = [_mean(rows[column], len(rows), column) for column in _HEADLINE]
+        table.add_row(str(condition), f"{len(rows):,}", *cells)
+    return table
+
+
+def _mean(figures: pd.Series, asked: int, column: str) -> str:
+    there = figures.dropna()
+    if there.empty:
+        return "-"
+    shown = f"{there.mean():,.0f}" if column == "context_tokens" else f"{there.mean():.3f}"
+    return shown if len(there) == asked else f"{shown} ({len(there)})"
+
+
+def _comparisons(pairs: pd.DataFrame) -> Table:
+    table = Table(title="paired difference, A minus B, with its 95 % interval", title_justify="left")
+    for name in ("A", "B", "metric"):
+        table.add_column(name)
+    for name in ("n", "difference", "interval", "p", "p (Holm)"):
+        table.add_column(name, justify="right")
+    for row in pairs.to_dict("records"):
+        table.add_row(
+            str(row["condition_a"]),
+            str(row["condition_b"]),
+            str(row["metric"]),
+            f"{row['n']:,}",
+            f"{row['difference']:+.3f}",
+            f"[{row['low']:+.3f}, {row['high']:+.3f}]",
+            f"{row['p']:.4f}",
+            f"{row['p_holm']:.4f}",
+        )
+    return table
+
+
+def print_cost(folder: Path, run: Run) -> None:
+    """Print what the run's calls have cost, over all its attempts."""
+    from tasks.models.ledger import Ledger
+
+    if not Path(run.store).exists():
+        return
+    ledger = Ledger(Path(run.store))
+    try:
+        spent = ledger.totals(run.name)
+    finally:
+        ledger.close()
+    unpriced = f", {spent.unpriced:,} of them without a known price" if spent.unpriced else ""
+    console.print(
+        Text(
+            f"calls of this run: {spent.paid:,} made (${spent.usd:.4f}{unpriced}), {spent.replayed:,} replayed, "
+            f"{spent.unusable:,} unusable, {spent.failed:,} failed"
+        )
+    )
+
+
+def print_status(folder: Path) -> None:
+    """Print how far a run is."""
+    run = read_run(folder)
+    console.print(
+        Text(f"{run.name}: {run.status}{f' ({run.reason})' if run.reason else ''}, as of {run.updated}")
+    )
+    console.print(Text(f"data: {run.variant}, sha256 {run.sha256}"))
+    for note in run.notes:
+        console.print(Text(f"  {note}"))
+    for stage, counts in run.counts.items():
+        console.print(Text(f"{stage}: " + ", ".join(f"{number:,} {name}" for name, number in counts.items())))
+    print_cost(folder, run)
+
+
+def print_comparison(a: str, b: str, *, as_json: bool, resamples: int, seed: int) -> None:
+    """Compare two sources of per-question rows, paired: A minus B."""
+    from results.compare import compare
+
+    found = compare(a, b, resamples=resamples, seed=seed)
+    if as_json:
+        print(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False))  # noqa: T201
+    else:
+        console.print(found)
+
+
+def fetch_benchmark(name: str, to: Path, base_url: str | None) -> None:
+    """Download a benchmark and say where it lies."""
+    from tasks.benchmarks.fetch import fetch
+
+    got = fetch(name, to, base_url=base_url)
+    how = "downloaded" if got.downloaded else "already there"
+    console.print(Text(f"{got.path}: {how}, sha256 {got.sha256}"), soft_wrap=True)
+
+
+def print_validation(file: Path) -> None:
+    """Read a benchmark file strictly and print what is in it."""
+    from tasks.benchmarks.validate import validate
+
+    console.print(Text(str(validate(file))), soft_wrap=True)
+
+
+def print_list(what: str) -> None:
+    """Print the systems, benchmarks or models that a study can be made of.
+
+    Raises:
+        BadInput: If `what` is none of these.
+    """
+    if what == "systems":
+        from memory.systems import find, names
+
+        for name in names():
+            system = find(name)
+            about = (system.__doc__ or "").strip().splitlines()[0]
+            console.print(Text(f"{name:14} {about} Profiles: {', '.join(system.profiles)}."), soft_wrap=True)
+    elif what == "benchmarks":
+        from tasks.benchmarks import BENCHMARKS
+
+        for name, benchmark in BENCHMARKS.items():
+            console.print(Text(f"{name:20} {benchmark.description}"), soft_wrap=True)
+    elif what == "models":
+        from tasks.models.catalogue import ABOUT, BUNDLES
+
+        for name, bundle in BUNDLES.items():
+            console.print(Text(f"{name:10} {ABOUT[name]}"), soft_wrap=True)
+            for role, model in bundle.model_dump().items():
+                console.print(Text(f"{'':10}   {role}: {model}"), soft_wrap=True)
+    else:
+        raise BadInput(f"list {what!r}: say systems, benchmarks or models")

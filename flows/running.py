@@ -1,0 +1,98 @@
+"""The command `run`: from options to a study, through Prefect, to the printed table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from flows.console import console, watch
+from flows.prefect_settings import quiet_prefect
+from flows.reporting import print_run, print_tables
+from memory.errors import BadInput
+from tasks.models.bundles import choose, split_chat
+from tasks.runs import read_run
+from tasks.start import find_complete, start
+from tasks.study import Condition, Study, make_study, read_study
+
+STOPPED = 3
+INCOMPLETE = 4
+
+
+def study_of(
+    file: Path | None,
+    fields: dict[str, Any],
+    systems: str | None,
+    bundle: str | None,
+    choices: dict[str, str | None],
+) -> Study:
+    """A study from a TOML file and the options that override it.
+
+    Raises:
+        BadInput: Naming the field or option that is wrong.
+    """
+    made = read_study(file) if file else {}
+    made |= {name: value for name, value in fields.items() if value is not None}
+    if systems is not None:
+        made["conditions"] = [
+            Condition.parse(text).model_dump() for text in systems.split(",") if text.strip()
+        ]
+    chosen = {role: name for role, name in choices.items() if name is not None}
+    if bundle is not None or chosen:
+        base = (
+            choose(bundle or "offline", {}).model_dump() if bundle or "models" not in made else made["models"]
+        )
+        made["models"] = {**base, **chosen}
+    return make_study(made)
+
+
+def run_study(study: Study, data: Path | None, store: Path, out: Path | None) -> int:
+    """Run a study to its end and print its tables; returns the exit code.
+
+    Raises:
+        BadInput: Before anything runs, if the study or its data cannot be used.
+    """
+    folder, run = start(study, data, store, out)
+    if find_complete(folder, run, retry_failed=study.retry_failed):
+        console.print(f"complete: {run.name}; nothing to do, nothing paid")
+        print_run(folder)
+        return 0
+    quiet_prefect(folder)
+    from flows.representation import representation
+
+    with watch(folder):
+        state = representation(study, str(data or ""), str(store), str(folder), return_state=True)
+    finished = read_run(folder)
+    if finished.status == "complete":
+        print_run(folder)
+        return 0
+    if finished.status == "incomplete":
+        print_run(folder)
+    sys.stderr.write(f"{finished.status}: {finished.reason or state.message}\n")
+    sys.stderr.write(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}\n")
+    return INCOMPLETE if finished.status == "incomplete" else STOPPED
+
+
+def rejudge_run(folder: Path, judge: str) -> int:
+    """Judge the answers of a run anew, print the tables and say where they lie; returns the exit code.
+
+    Raises:
+        BadInput: If the folder is no run, or there is no such judge.
+    """
+    folder = folder.resolve()
+    read_run(folder)
+    prompt, model = (judge, "") if judge in ("paper", "per_type") else ("", judge)
+    if model and ":" not in model:
+        raise BadInput(f"--judge {judge!r} is neither paper nor per_type nor provider:model")
+    if model:
+        split_chat(model)
+    quiet_prefect(folder)
+    from flows.representation import rejudge
+
+    with watch(folder):
+        state = rejudge(str(folder), prompt, model, return_state=True)
+    if not state.is_completed():
+        sys.stderr.write(f"stopped: {state.message}\nLog: {folder / 'prefect.log'}\n")
+        return STOPPED
+    print_tables(Path(state.result()))
+    return 0

@@ -1,0 +1,48 @@
+"""Stage `bootstrap`: means with intervals, paired comparisons, and the tables of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from results.paper_tables import paper_tables
+from results.schemas import METRICS
+from results.tables import from_rows
+from tasks.stage import Made, Stage, Work
+
+EXTRA = ("f1_improved", "turn_recall_5", "turn_recall_10", "turn_mrr", "turn_ndcg_10", "context_tokens")
+
+_TEXT = pa.schema({"table": pa.string(), "markdown": pa.string(), "latex": pa.string()})
+
+
+def pairs(conditions: Sequence[str]) -> list[tuple[str, str]]:
+    """Which conditions are compared: each with the baseline, and each improved profile with its published one.
+
+    The baseline is `flat`, or the first condition where there is no `flat`.
+    """
+    if not conditions:
+        return []
+    baseline = "flat" if "flat" in conditions else conditions[0]
+    against = [(name, baseline) for name in conditions if name != baseline]
+    improved = [
+        (name, name.removesuffix("-improved"))
+        for name in conditions
+        if name.endswith("-improved") and name.removesuffix("-improved") in conditions
+    ]
+    return [*against, *(pair for pair in improved if pair not in against)]
+
+
+def make(work: Work) -> Made:
+    """Resample the metrics of all conditions."""
+    parts = [artefact.read(work.folder, "metrics", METRICS) for artefact in work.inputs.values()]
+    metrics = pa.concat_tables(parts).to_pandas()
+    compared = pairs(work.params["conditions"])
+    made = paper_tables(
+        metrics, compared, extra=EXTRA, resamples=work.params["resamples"], seed=work.params["seed"]
+    )
+    text = from_rows([{"table": t.name, "markdown": t.markdown(), "latex": t.latex()} for t in made], _TEXT)
+    return Made({**{t.name: t.arrow() for t in made}, "paper_text": text}, {"tables": len(made)})
+
+
+STAGE = Stage("bootstrap", 1, make)

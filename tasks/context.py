@@ -1,0 +1,161 @@
+"""What the works of one process share: the gateway of a run, its models, and memories that ask through them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from memory.errors import CallFailed
+from memory.models import ChatModel, ChatRequest, Embedded, Embedder, Reply
+from memory.prompts import query_entities
+from memory.protocol import MemorySystem, Models
+from memory.systems import find
+from tasks.models.bundles import chat_model, embedder
+from tasks.models.catalogue import ModelChoice, Role
+from tasks.models.gateway import Gateway, Limits, Place
+from tasks.models.ledger import Ledger, Totals
+from tasks.models.offline import minilm
+from tasks.models.offline.chat import VERSIONS
+from tasks.models.providers import JsonMode
+from tasks.models.store import Store
+from tasks.prompts.hashing import request_hash
+from tasks.runs import Run, read_run
+from tasks.stage import Work
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_gateways: dict[tuple[str, str, bool], Gateway] = {}
+
+
+def _gateway(store: str, run: str, retry_failed: bool) -> Gateway:
+    with _lock:
+        key = (store, run, retry_failed)
+        if key not in _gateways:
+            folder = Path(store)
+            limits = Limits(retry_failed=retry_failed)
+            _gateways[key] = Gateway(Store(folder), Ledger(folder), run, limits)
+        return _gateways[key]
+
+
+@contextmanager
+def closed_models() -> Iterator[None]:
+    """Close every gateway of the process at the end of the block, so that nothing is left unwritten."""
+    try:
+        yield
+    finally:
+        with _lock:
+            for gateway in _gateways.values():
+                gateway.close()
+            _gateways.clear()
+
+
+def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
+    """Which models a work may ask, as part of its parameters and so of its fingerprint.
+
+    `is` adds to the name what else decides a reply: an offline model's version or weights, or the JSON mode.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for role in roles:
+        name: str = getattr(choice, role)
+        alias, _, model = name.partition(":")
+        what: str = choice.json_mode if role != "embedder" else ""
+        if alias == "offline":
+            what = VERSIONS.get(model) or f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
+        found[role] = {"name": name, "is": what}
+    return found
+
+
+class Undeclared:
+    """Stands where a work has declared no model: asking it would make the work's fingerprint a lie."""
+
+    name = "none"
+    dimensions = 0
+
+    def ask(self, request: ChatRequest, read: Callable[[str], T]) -> Reply[T]:
+        """Refuse.
+
+        Raises:
+            LookupError: Always.
+        """
+        raise LookupError(f"task {request.task}: this stage has not declared the model that it asks")
+
+    def ask_many(
+        self, requests: Sequence[ChatRequest], read: Callable[[str], T]
+    ) -> list[Reply[T] | CallFailed]:
+        """Refuse, as `ask` does."""
+        return [self.ask(request, read) for request in requests]
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Refuse.
+
+        Raises:
+            LookupError: Always.
+        """
+        raise LookupError(f"{len(texts)} texts: this stage has not declared the embedder that it asks")
+
+
+def open_chat(work: Work, role: Role) -> ChatModel:
+    """The chat model that the work declares for a role, or one that refuses; see `declared`."""
+    model = work.params["models"].get(role)
+    if model is None:
+        return Undeclared()
+    json_mode: JsonMode = "object" if model["is"] == "object" else "schema"
+    return chat_model(_gateway_of(work), model["name"], _place(work), json_mode=json_mode)
+
+
+def open_embedder(work: Work) -> Embedder:
+    """The embedder that the work declares, or one that refuses."""
+    model = work.params["models"].get("embedder")
+    return Undeclared() if model is None else embedder(_gateway_of(work), model["name"], _place(work))
+
+
+def _gateway_of(work: Work) -> Gateway:
+    return _gateway(work.store, read_run(work.folder).name, work.retry_failed)
+
+
+def _place(work: Work) -> Place:
+    return Place(work.stage, work.params.get("condition", {}).get("name", ""))
+
+
+def open_memory(arm: Mapping[str, Any], work: Work) -> MemorySystem:
+    """A new memory of a condition, given as `Condition.arm` gives it."""
+    system = find(arm["system"])
+    return system(system.Settings(**arm["settings"]), memory_models(work))
+
+
+def memory_models(work: Work) -> Models:
+    """The models that a memory system may use."""
+    return Models(open_chat(work, "query"), open_embedder(work))
+
+
+def query_prompt_hash() -> str:
+    """Hash of the prompt that reads a question for its entities."""
+    return request_hash(query_entities.request("question"))
+
+
+def totals_now() -> Totals:
+    """What this process's calls sum up to so far."""
+    with _lock:
+        gateways = list(_gateways.values())
+    for gateway in gateways:
+        return gateway.ledger.totals(now=True)
+    return Totals()
+
+
+def ledger_rows(run: Run) -> pa.Table:
+    """The `calls` table of a run."""
+    with _lock:
+        for (store, name, _), gateway in _gateways.items():
+            if store == run.store and name == run.name:
+                return gateway.ledger.rows(run.name)
+    ledger = Ledger(Path(run.store))
+    try:
+        return ledger.rows(run.name)
+    finally:
+        ledger.close()

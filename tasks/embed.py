@@ -1,0 +1,77 @@
+"""Stage `embed`: vectors for all that the study's memories will embed, each distinct text once, in large batches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from memory.systems import find
+from results.schemas import vectors as vectors_schema
+from tasks.context import open_embedder, open_memory
+from tasks.extract import extracted
+from tasks.load import loaded
+from tasks.runs import read_run
+from tasks.stage import Made, Stage, Work
+
+
+def texts_of(work: Work) -> list[str]:
+    """The distinct texts that the study's conditions embed, shortest first, so that a batch has texts of like length.
+
+    They follow from the study and from the work's inputs `load` and `extract-*`; kept per process.
+    """
+    return _texts_of(
+        work.model_copy(update={"batch": "", "params": {"models": work.params["models"]}}).model_dump_json()
+    )
+
+
+@lru_cache(maxsize=1)
+def _texts_of(work_json: str) -> list[str]:
+    work = Work.model_validate_json(work_json)
+    study = read_run(work.folder).study
+    histories, _, _ = loaded(work)
+    extractions = extracted(work)
+    texts: set[str] = set()
+    for condition in study.conditions:
+        if "embedder" not in find(condition.system).asks:
+            continue
+        memory = open_memory(condition.arm(study.benchmark), work)
+        for history in histories.values():
+            for session in history.sessions:
+                texts.update(memory.texts(session, extractions))
+    return sorted((text for text in texts if text.strip()), key=lambda text: (len(text), text))
+
+
+def text_hash(text: str) -> str:
+    """The name of a text in the `vectors` table."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def texts_hash(texts: list[str]) -> str:
+    """Hash of a list of texts: what the vectors of a batch depend on."""
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def make(work: Work) -> Made:
+    """Embed one slice of the texts."""
+    first, number = work.params["first"], work.params["count"]
+    texts = texts_of(work)[first : first + number]
+    embedder = open_embedder(work)
+    embedded = embedder.embed(texts)
+    kept = [row for row in range(len(texts)) if row not in embedded.failures]
+    flat = np.ascontiguousarray(embedded.vectors[kept], dtype=np.float32).reshape(-1)
+    table = pa.table(
+        [
+            pa.array([text_hash(texts[row]) for row in kept], pa.string()),
+            pa.array([embedder.name] * len(kept), pa.string()),
+            pa.FixedSizeListArray.from_arrays(pa.array(flat), embedder.dimensions),
+        ],
+        schema=vectors_schema(embedder.dimensions),
+    )
+    return Made({"vectors": table}, {"ok": len(kept), "failed": len(embedded.failures)})
+
+
+STAGE = Stage("embed", 1, make)

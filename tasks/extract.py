@@ -1,0 +1,111 @@
+"""Stage `extract`: what an extractor makes of each distinct turn, bought once whatever memories read it."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from memory.errors import CallFailed
+from memory.extraction import ExtractedEdge, ExtractedNode, Extraction
+from memory.models import Reply
+from memory.prompts.extraction import ExtractionPrompt, request
+from memory.validation import Dropped, read_extraction
+from results.schemas import EXTRACTIONS
+from results.tables import from_rows
+from tasks.context import open_chat
+from tasks.load import loaded, spoken_text
+from tasks.prompts.hashing import request_hash
+from tasks.stage import Artefact, Made, Stage, Work, count
+
+Read = tuple[Extraction, tuple[Dropped, ...]]
+
+
+def prompt_hash(prompt: ExtractionPrompt) -> str:
+    """Hash of the prompt's text, its schema and its way of showing a turn."""
+    return request_hash(request("user", "text", prompt))
+
+
+def distinct_turns(work: Work) -> dict[str, tuple[str, str]]:
+    """Speaker and text of each distinct turn, by content id, in order of first appearance."""
+    histories, _, contents = loaded(work)
+    distinct: dict[str, tuple[str, str]] = {}
+    for history in histories.values():
+        for turn in history.turns:
+            distinct.setdefault(contents[turn.id], (turn.speaker, spoken_text(turn)))
+    return distinct
+
+
+def make(work: Work) -> Made:
+    """Extract one slice of the distinct turns."""
+    params = work.params
+    turns = list(distinct_turns(work).items())[params["first"] : params["first"] + params["count"]]
+    spoken = [(content, speaker, text) for content, (speaker, text) in turns if text.strip()]
+    model = open_chat(work, "extractor")
+    replies = model.ask_many(
+        [request(speaker, text, params["prompt_name"]) for _, speaker, text in spoken],
+        lambda text: read_extraction(text, params["validation"]),
+    )
+    by_content = {content: reply for (content, _, _), reply in zip(spoken, replies, strict=True)}
+    shared = {"model": model.name, "prompt": params["prompt"]}
+    rows = [{"content": content, **shared, **_row(by_content.get(content))} for content, _ in turns]
+    return Made({"extractions": from_rows(rows, EXTRACTIONS)}, count(rows))
+
+
+def _row(reply: Reply[Read] | CallFailed | None) -> dict[str, Any]:
+    if reply is None:
+        return {"status": "empty", "reason": "blank turn", "nodes": [], "edges": [], "dropped": []}
+    if isinstance(reply, CallFailed):
+        return {"status": "failed", "reason": reply.reason, "final": reply.final}
+    extraction, dropped = reply.value
+    return {
+        "status": "ok" if extraction.nodes else "empty",
+        "nodes": [_with_json(node.model_dump()) for node in extraction.nodes],
+        "edges": [_with_json(edge.model_dump()) for edge in extraction.edges],
+        "dropped": [{"kind": drop.kind, "detail": drop.detail} for drop in dropped],
+        "call": reply.call_id,
+        "attempt": reply.attempt,
+    }
+
+
+def _with_json(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "attributes": json.dumps(fields["attributes"], ensure_ascii=False)}
+
+
+STAGE = Stage("extract", 1, make)
+
+
+def extractions_of(table: pa.Table) -> dict[str, Extraction]:
+    """Extractions by content id; turns whose extraction failed are absent."""
+    found = {}
+    for row in table.select(["content", "status", "nodes", "edges"]).to_pylist():
+        if row["status"] != "failed":
+            nodes = tuple(ExtractedNode(**_from_json(node)) for node in row["nodes"])
+            edges = tuple(ExtractedEdge(**_from_json(edge)) for edge in row["edges"])
+            found[row["content"]] = Extraction(nodes=nodes, edges=edges)
+    return found
+
+
+def _from_json(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "attributes": json.loads(fields["attributes"])}
+
+
+@lru_cache(maxsize=2)
+def _extracted(run: str, artefacts: tuple[str, ...]) -> dict[str, Extraction]:
+    found: dict[str, Extraction] = {}
+    for text in artefacts:
+        found |= extractions_of(
+            Artefact.model_validate_json(text).read(Path(run), "extractions", EXTRACTIONS)
+        )
+    return found
+
+
+def extracted(work: Work) -> dict[str, Extraction]:
+    """All extractions by turn id, from a work's inputs `load` and `extract-*`; kept per process."""
+    parts = [artefact for name, artefact in work.inputs.items() if name.startswith("extract-")]
+    by_content = _extracted(work.run, tuple(part.model_dump_json() for part in parts))
+    _, _, contents = loaded(work)
+    return {turn: by_content[content] for turn, content in contents.items() if content in by_content}

@@ -1,0 +1,72 @@
+"""Stage `judge`: a judge compares each answer with the reference. No verdict is never a zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory.conversation import Question
+from memory.errors import CallFailed
+from memory.models import ChatRequest, Reply
+from results.schemas import ANSWERS, VERDICTS
+from results.tables import from_rows
+from tasks.context import open_chat
+from tasks.load import loaded
+from tasks.prompts.hashing import request_hash
+from tasks.prompts.judge import Judge, Verdict, read_verdict, request
+from tasks.stage import Made, Stage, Work, count
+
+
+def prompt_hash(judge: Judge, types: tuple[str, ...]) -> str:
+    """Hash of the judge's prompts for these question types."""
+    shown = {
+        request_hash(request(judge, "question", "reference", "answer", question_type=t, abstention=a))
+        for t in types
+        for a in (False, True)
+    }
+    return "-".join(sorted(shown))
+
+
+def make(work: Work) -> Made:
+    """Judge a batch of answers; a question without an answer has no verdict."""
+    judge: Judge = work.params["judge"]
+    questions = {question.id: question for question in loaded(work)[1]}
+    answers = work.read("answer", "answers", ANSWERS).to_pylist()
+    answered = [row for row in answers if row["status"] == "ok"]
+    requests = [_request(judge, questions[row["question"]], row["answer"]) for row in answered]
+    replies = open_chat(work, "judge").ask_many(requests, read_verdict)
+    by_question = {row["question"]: reply for row, reply in zip(answered, replies, strict=True)}
+    rows = []
+    for row in answers:
+        identity = {"question": row["question"], "condition": row["condition"], "judge": judge}
+        rows.append({**identity, **_row(row, by_question.get(row["question"]))})
+    return Made({"verdicts": from_rows(rows, VERDICTS)}, count(rows))
+
+
+def _request(judge: Judge, question: Question, answer: str) -> ChatRequest:
+    return request(
+        judge,
+        question.text,
+        question.reference,
+        answer,
+        question_type=question.type,
+        abstention=question.abstention,
+    )
+
+
+def _row(answer: dict[str, Any], reply: Reply[Verdict] | CallFailed | None) -> dict[str, Any]:
+    if reply is None:
+        return {"status": "unanswered", "reason": answer["reason"], "final": answer["final"]}
+    if isinstance(reply, CallFailed):
+        status = "unparsed" if reply.final else "failed"
+        return {"status": status, "reason": reply.reason, "final": reply.final}
+    return {
+        "status": "judged",
+        "correct": reply.value.correct,
+        "why": reply.value.why,
+        "call": reply.call_id,
+        "model": reply.model,
+        "attempt": reply.attempt,
+    }
+
+
+STAGE = Stage("judge", 1, make)

@@ -1,0 +1,161 @@
+"""Stage `load`: a benchmark's file becomes the tables `turns` and `questions`, and these become conversations again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from memory.conversation import Conversations, History, Question, Session, Turn
+from results.schemas import QUESTIONS, TURNS
+from results.tables import from_rows
+from tasks.benchmarks import load
+from tasks.benchmarks.limits import ask, limit
+from tasks.runs import read_run
+from tasks.stage import Artefact, Made, Stage, Work
+
+
+@lru_cache(maxsize=1)
+def conversations_of(
+    benchmark: str, data: Path | None, limited: int | None, questions: int | None, seed: int
+) -> Conversations:
+    """A benchmark, cut to what the study asks. Kept for the process, because planning and loading both need it.
+
+    Raises:
+        BadInput: If the file is not the benchmark, or not strictly right.
+    """
+    conversations = load(benchmark, data)
+    if limited is not None:
+        conversations = limit(conversations, limited, seed)
+    if questions is not None:
+        conversations = ask(conversations, questions, seed)
+    return conversations
+
+
+def spoken_text(turn: Turn) -> str:
+    """What an extractor reads of a turn: its text, with what an attached image shows."""
+    return f"{turn.text}\n[shares an image: {turn.caption}]" if turn.caption else turn.text
+
+
+def content_id(turn: Turn) -> str:
+    """Hash of what an extractor reads of a turn. Equal turns of any histories are extracted once."""
+    text = json.dumps([turn.speaker, spoken_text(turn)], ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def turns_table(conversations: Conversations) -> pa.Table:
+    """The `turns` table, in file order."""
+    rows = [
+        {
+            "history": history.id,
+            "session_position": session.position,
+            "session": session.id,
+            "date": session.date,
+            "turn": turn.id,
+            "role": turn.role,
+            "speaker": turn.speaker,
+            "text": turn.text,
+            "caption": turn.caption,
+            "content": content_id(turn),
+        }
+        for history in conversations.histories.values()
+        for session in history.sessions
+        for turn in session.turns
+    ]
+    return from_rows(rows, TURNS)
+
+
+def questions_table(conversations: Conversations) -> pa.Table:
+    """The `questions` table, in file order."""
+    rows = [
+        {
+            "question": q.id,
+            "history": q.history,
+            "type": q.type,
+            "text": q.text,
+            "reference": q.reference,
+            "reference_kind": q.reference_kind,
+            "date": q.date,
+            "evidence": list(q.evidence),
+            "evidence_sessions": list(q.evidence_sessions),
+            "unresolved_evidence": list(q.unresolved_evidence),
+            "abstention": q.abstention,
+        }
+        for q in conversations.questions
+    ]
+    return from_rows(rows, QUESTIONS)
+
+
+def make(work: Work) -> Made:
+    """Load the benchmark that the run names."""
+    run = read_run(work.folder)
+    study = run.study
+    data = Path(run.data) if run.data else None
+    conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    made = {"turns": turns_table(conversations), "questions": questions_table(conversations)}
+    counts = {
+        "histories": len(conversations.histories),
+        "sessions": sum(len(h.sessions) for h in conversations.histories.values()),
+        "turns": made["turns"].num_rows,
+        "distinct_turns": len(set(made["turns"]["content"].to_pylist())),
+        "questions": made["questions"].num_rows,
+    }
+    return Made(made, counts)
+
+
+STAGE = Stage("load", 1, make)
+
+
+def histories_of(turns: pa.Table) -> dict[str, History]:
+    """The histories that a `turns` table holds, by id, in the table's order."""
+    sessions: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    for row in turns.to_pylist():
+        sessions.setdefault(row["history"], {}).setdefault(row["session_position"], []).append(row)
+    return {
+        history: History(history, tuple(_session(history, rows) for rows in by_position.values()))
+        for history, by_position in sessions.items()
+    }
+
+
+def _session(history: str, rows: list[dict[str, Any]]) -> Session:
+    turns = tuple(Turn(r["turn"], r["role"], r["speaker"], r["text"], r["caption"]) for r in rows)
+    first = rows[0]
+    return Session(first["session"], history, first["session_position"], first["date"], turns)
+
+
+def questions_of(questions: pa.Table) -> list[Question]:
+    """The questions that a `questions` table holds, in its order."""
+    return [
+        Question(
+            id=row["question"],
+            history=row["history"],
+            type=row["type"],
+            text=row["text"],
+            reference=row["reference"],
+            reference_kind=row["reference_kind"],
+            date=row["date"],
+            evidence=tuple(row["evidence"]),
+            evidence_sessions=tuple(row["evidence_sessions"]),
+            unresolved_evidence=tuple(row["unresolved_evidence"]),
+            abstention=row["abstention"],
+        )
+        for row in questions.to_pylist()
+    ]
+
+
+@lru_cache(maxsize=2)
+def _loaded(run: str, artefact: str) -> tuple[dict[str, History], list[Question], dict[str, str]]:
+    loaded = Artefact.model_validate_json(artefact)
+    turns = loaded.read(Path(run), "turns", TURNS)
+    questions = questions_of(loaded.read(Path(run), "questions", QUESTIONS))
+    contents = {row["turn"]: row["content"] for row in turns.select(["turn", "content"]).to_pylist()}
+    return histories_of(turns), questions, contents
+
+
+def loaded(work: Work) -> tuple[dict[str, History], list[Question], dict[str, str]]:
+    """Histories by id, questions in order, and content ids by turn, from a work's input `load`; kept per process."""
+    return _loaded(work.run, work.inputs["load"].model_dump_json())

@@ -1,0 +1,94 @@
+"""From a stage to a Prefect task, and from a list of works to task runs.
+
+A task takes a work and gives an artefact: ids, hashes and paths. Its cache key is the work's fingerprint in its run
+folder; where the artefact is not there whole, whatever Prefect remembers is refreshed, so that a Cached task never
+points at nothing. Retries here are for faults of the machine and visible in the UI; retries of a model call belong to
+the gateway. No paid work stands inside a transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from prefect import Task, task
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.context import TaskRunContext
+from prefect.futures import PrefectFuture, as_completed
+
+from tasks.progress import PROGRESS
+from tasks.stage import Artefact, Stage, Work, existing, perform
+
+INFRASTRUCTURE = (OSError, sqlite3.OperationalError)
+
+
+class StageFailed(Exception):
+    """Some works of a stage could not be carried out; what the others made is kept."""
+
+    def __init__(self, stage: str, errors: Sequence[BaseException]) -> None:
+        reasons = list(dict.fromkeys(f"{error}" or type(error).__name__ for error in errors))
+        more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+        super().__init__(f"stage {stage}: {reasons[0]}{more}")
+        self.stage = stage
+        self.errors = tuple(errors)
+
+
+def cache_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
+    """The work's fingerprint in its run folder, in letters that may stand in a file name."""
+    work: Work = parameters["work"]
+    return hashlib.sha256(f"{work.run}|{work.stage}|{work.fingerprint}".encode()).hexdigest()
+
+
+def _infrastructure_fault(_: Task[Any, Any], __: TaskRun, state: State[Any]) -> bool:
+    error = state.result(raise_on_failure=False)
+    return isinstance(error, INFRASTRUCTURE)
+
+
+def as_task(stage: Stage) -> Task[[Work], Artefact]:
+    """The Prefect task of a stage."""
+
+    @task(
+        name=stage.name,
+        version=str(stage.version),
+        cache_key_fn=cache_key,
+        persist_result=True,
+        result_serializer="json",
+        cache_result_in_memory=False,
+        retries=2,
+        retry_delay_seconds=[1, 5],
+        retry_condition_fn=_infrastructure_fault,
+    )
+    def stage_task(work: Work) -> Artefact:
+        return perform(stage, work)
+
+    return stage_task
+
+
+def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+    """Perform works as task runs of the current flow run.
+
+    Raises:
+        StageFailed: After all works have come to an end, if one of them failed.
+    """
+    run = as_task(stage)
+    PROGRESS.begin(stage.name, works)
+    futures: dict[PrefectFuture[Artefact], tuple[int, bool]] = {}
+    for number, work in enumerate(works):
+        found = existing(work) is not None
+        named = run.with_options(task_run_name=f"{stage.name} {work.batch}", refresh_cache=not found)
+        futures[named.submit(work)] = (number, found)
+    artefacts: dict[int, Artefact] = {}
+    errors: list[BaseException] = []
+    for future in as_completed(list(futures)):
+        number, found = futures[future]
+        result: object = future.result(raise_on_failure=False)
+        if isinstance(result, BaseException):
+            errors.append(result)
+        else:
+            artefacts[number] = Artefact.model_validate(result)
+            PROGRESS.advance(artefacts[number], found=found)
+    if errors:
+        raise StageFailed(stage.name, errors)
+    return [artefacts[number] for number in range(len(works))]

@@ -1,0 +1,265 @@
+"""The plan of the representation study: which works follow from a run, and on what each of them depends.
+
+The plan is the same whoever carries it out: `execute` performs the works of one stage, in a Prefect flow or in a
+plain loop, and gives their artefacts in order. Nothing here is paid for, so a plan may be walked to find out whether
+a run is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memory.systems import find
+from results.schemas import QUESTIONS
+from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
+from tasks.context import declared, query_prompt_hash
+from tasks.runs import Run
+from tasks.stage import Artefact, Stage, Work, existing, perform
+from tasks.study import Condition
+
+Execute = Callable[[Stage, Sequence[Work]], list[Artefact]]
+
+TURNS_A_BATCH = 1_000
+TEXTS_A_BATCH = 4_000
+QUESTIONS_A_BATCH = 50
+
+
+class Incomplete(Exception):
+    """A work has not been done yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some histories, with how many questions draw on them."""
+
+    name: str
+    histories: tuple[str, ...]
+    questions: int
+
+
+@dataclass
+class Artefacts:
+    """All artefacts of a study's current plan, by stage, in order."""
+
+    by_stage: dict[str, list[Artefact]] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Rows by stage and by what became of them."""
+        counts: dict[str, dict[str, int]] = {}
+        for stage, artefacts in self.by_stage.items():
+            total = counts.setdefault(stage, {})
+            for artefact in artefacts:
+                for status, number in artefact.counts.items():
+                    total[status] = total.get(status, 0) + number
+        return counts
+
+
+class Plan:
+    """Walks a study stage by stage; each stage's works are known once the artefacts of the former are."""
+
+    def __init__(self, folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> None:
+        self._folder = folder
+        self._run = run
+        self._study = run.study
+        self._execute = execute
+        self._retry_failed = retry_failed
+        self.made = Artefacts()
+
+    def walk(self) -> Artefacts:
+        """Carry out the whole study."""
+        study = self._study
+        loaded = self._stage(load.STAGE, [self._load()])[0]
+        extracts: list[Artefact] = []
+        if any(find(c.system).needs_extractions for c in study.conditions):
+            extracts = self._stage(extract.STAGE, self._extracts(loaded))
+        base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
+        self._stage(embed.STAGE, self._embeds(base))
+        batches = self._batches(loaded)
+        merges = self._merges(base, batches)
+        recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
+        answers = self._stage(answer.STAGE, self._answers(loaded, batches, recalls))
+        verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
+        scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
+        self._stage(bootstrap.STAGE, [self._bootstrap(scores)])
+        return self.made
+
+    def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+        artefacts = self._execute(stage, works) if works else []
+        self.made.by_stage[stage.name] = artefacts
+        return artefacts
+
+    def _work(self, stage: Stage, batch: str, params: dict[str, Any], inputs: dict[str, Artefact]) -> Work:
+        return Work(
+            run=str(self._folder),
+            store=self._run.store,
+            stage=stage.name,
+            batch=batch,
+            version=stage.version,
+            params=params,
+            inputs=inputs,
+            retry_failed=self._retry_failed,
+        )
+
+    def _load(self) -> Work:
+        study = self._study
+        params = {
+            "benchmark": study.benchmark,
+            "sha256": self._run.sha256,
+            "limit": study.limit,
+            "questions": study.questions,
+            "seed": study.seed,
+        }
+        return self._work(load.STAGE, "all", params, {})
+
+    def _extracts(self, loaded: Artefact) -> list[Work]:
+        study = self._study
+        shared = {
+            "models": declared(study.models, "extractor"),
+            "prompt_name": study.extraction_prompt,
+            "prompt": extract.prompt_hash(study.extraction_prompt),
+            "validation": study.validation,
+        }
+        return [
+            self._work(
+                extract.STAGE,
+                f"{first // TURNS_A_BATCH:04}",
+                {**shared, "first": first, "count": TURNS_A_BATCH},
+                {"load": loaded},
+            )
+            for first in range(0, loaded.counts["distinct_turns"], TURNS_A_BATCH)
+        ]
+
+    def _embeds(self, base: dict[str, Artefact]) -> list[Work]:
+        models = declared(self._study.models, "embedder")
+        probe = self._work(embed.STAGE, "", {"models": models}, base)
+        texts = embed.texts_of(probe)
+        works = []
+        for first in range(0, len(texts), TEXTS_A_BATCH):
+            part = texts[first : first + TEXTS_A_BATCH]
+            params = {
+                "models": models,
+                "texts": embed.texts_hash(part),
+                "first": first,
+                "count": TEXTS_A_BATCH,
+            }
+            works.append(self._work(embed.STAGE, f"{first // TEXTS_A_BATCH:04}", params, base))
+        return works
+
+    def _batches(self, loaded: Artefact) -> list[Batch]:
+        """Histories in file order, together until enough questions draw on them."""
+        asked: dict[str, int] = {}
+        for row in loaded.read(self._folder, "questions", QUESTIONS).select(["history"]).to_pylist():
+            history = row["history"]
+            asked[history] = asked.get(history, 0) + 1
+        batches: list[Batch] = []
+        names: list[str] = []
+        for name in asked:
+            names.append(name)
+            questions = sum(asked[n] for n in names)
+            if questions >= QUESTIONS_A_BATCH or name == next(reversed(asked)):
+                batches.append(Batch(f"{len(batches):04}", tuple(names), questions))
+                names = []
+        return batches
+
+    def _arms(self, batches: list[Batch]) -> list[tuple[Condition, Batch]]:
+        return [(condition, batch) for condition in self._study.conditions for batch in batches]
+
+    def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
+        asks_embedder = "embedder" in find(condition.system).asks
+        return {
+            "condition": condition.arm(self._study.benchmark),
+            "histories": list(batch.histories),
+            "models": declared(self._study.models, *(("embedder",) if asks_embedder else ())),
+        }
+
+    def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
+        """Artefacts of stage `merge`, by batch of the condition; only for systems that are built from extractions."""
+        works = [
+            self._work(merge.STAGE, f"{c.name}-{b.name}", self._memory_params(c, b), base)
+            for c, b in self._arms(batches)
+            if find(c.system).needs_extractions
+        ]
+        return {artefact.batch: artefact for artefact in self._stage(merge.STAGE, works)}
+
+    def _recalls(
+        self, base: dict[str, Artefact], batches: list[Batch], merges: dict[str, Artefact]
+    ) -> list[Work]:
+        works = []
+        for condition, batch in self._arms(batches):
+            name = f"{condition.name}-{batch.name}"
+            params = self._memory_params(condition, batch)
+            if "chat" in find(condition.system).asks:
+                params["models"] |= declared(self._study.models, "query")
+                params["query_prompt"] = query_prompt_hash()
+            inputs = {"load": base["load"]}
+            if name in merges:
+                inputs["merge"] = merges[name]
+            works.append(self._work(recall.STAGE, name, params, inputs))
+        return works
+
+    def _answers(self, loaded: Artefact, batches: list[Batch], recalls: list[Artefact]) -> list[Work]:
+        models = declared(self._study.models, "answerer")
+        return [
+            self._work(
+                answer.STAGE,
+                recalled.batch,
+                {"models": models, "profile": c.answer_prompt, "prompt": answer.prompt_hash(c.answer_prompt)},
+                {"load": loaded, "recall": recalled},
+            )
+            for (c, _), recalled in zip(self._arms(batches), recalls, strict=True)
+        ]
+
+    def _verdicts(self, loaded: Artefact, answers: list[Artefact]) -> list[Work]:
+        study = self._study
+        asked = loaded.read(self._folder, "questions", QUESTIONS).select(["type"]).to_pylist()
+        types = tuple(sorted({row["type"] for row in asked}))
+        params = {
+            "models": declared(study.models, "judge"),
+            "judge": study.judge,
+            "prompt": judge.prompt_hash(study.judge, types),
+        }
+        return [self._work(judge.STAGE, a.batch, params, {"load": loaded, "answer": a}) for a in answers]
+
+    def _scores(
+        self,
+        loaded: Artefact,
+        recalls: list[Artefact],
+        answers: list[Artefact],
+        verdicts: list[Artefact],
+    ) -> list[Work]:
+        return [
+            self._work(score.STAGE, r.batch, {}, {"load": loaded, "recall": r, "answer": a, "judge": v})
+            for r, a, v in zip(recalls, answers, verdicts, strict=True)
+        ]
+
+    def _bootstrap(self, scores: list[Artefact]) -> Work:
+        params = {
+            "conditions": [condition.name for condition in self._study.conditions],
+            "seed": self._study.seed,
+            "resamples": self._study.resamples,
+        }
+        inputs = {f"score-{number:04}": part for number, part in enumerate(scores)}
+        return self._work(bootstrap.STAGE, "all", params, inputs)
+
+
+def in_loop(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+    """Perform works one after the other, with no Prefect and no server: what a flow does, for tests and debuggers."""
+    return [perform(stage, work) for work in works]
+
+
+def only_found(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+    """The artefacts of works that have all been done.
+
+    Raises:
+        Incomplete: If one has not.
+    """
+    artefacts = []
+    for work in works:
+        artefact = existing(work)
+        if artefact is None:
+            raise Incomplete(f"stage {stage.name}, batch {work.batch} is still to be done")
+        artefacts.append(artefact)
+    return artefacts

@@ -1,0 +1,90 @@
+"""Run folders: where a run lies, and `run.json`, which says what it is."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memory.errors import BadInput
+from results.tables import write_bytes
+from tasks.study import Study
+
+Status = Literal["running", "complete", "incomplete", "stopped"]
+
+
+class Run(BaseModel):
+    """`run.json`: enough to audit a run, or to run it again.
+
+    Attributes:
+        status: `complete`: all rows are there, failed ones counted; `incomplete`: some rows met a fault of transport
+            and are tried again by the same command; `stopped`: it ended early, for `reason`.
+        data: The data file, as it was named.
+        sha256: Hash of its uncompressed bytes.
+        counts: Rows by stage and by what became of them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    status: Status
+    reason: str = ""
+    study: Study
+    data: str | None
+    sha256: str
+    variant: str
+    notes: tuple[str, ...] = ()
+    store: str
+    versions: dict[str, str] = Field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = Field(default_factory=dict)
+    updated: str = ""
+
+
+def versions() -> dict[str, str]:
+    """Versions of what can change a number."""
+    names = (
+        "palimpsest",
+        "prefect",
+        "networkx",
+        "numpy",
+        "pyarrow",
+        "scipy",
+        "bm25s",
+        "onnxruntime",
+        "openai",
+        "ollama",
+    )
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in names}}
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Write `run.json`, whole or not at all."""
+    stamped = run.model_copy(update={"updated": datetime.now(UTC).isoformat(timespec="seconds")})
+    write_bytes(folder / "run.json", stamped.model_dump_json(indent=1).encode())
+
+
+def read_run(folder: Path) -> Run:
+    """Read `run.json`.
+
+    Raises:
+        BadInput: If the folder is no run.
+    """
+    path = folder / "run.json"
+    try:
+        return _parsed(path.read_bytes())
+    except OSError as error:
+        raise BadInput(f"{folder} is no run folder: it has no run.json") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"{path}: {where}: {first['msg']}; start the study again to write it anew") from error
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: bytes) -> Run:
+    return Run.model_validate_json(text)

@@ -1,0 +1,201 @@
+"""Stages: work that is done once, and found again by everyone who would do the same.
+
+A stage turns works into artefacts. A work says, by ids, hashes and paths, all that its outcome depends on; the hash
+of exactly that is its fingerprint. An artefact is files plus a manifest that is written last: with its manifest it is
+whole, without it it is not there. `content` hashes what the files say, and is what later works depend on; so a stage
+that was made anew and says the same makes nothing else run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from results import tables
+
+
+class FileRef(BaseModel):
+    """A file of an artefact. `path` is relative to the run folder."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Artefact(BaseModel):
+    """What a work made: small enough to pass between tasks.
+
+    Attributes:
+        content: Hash of what the files say, volatile columns apart.
+        counts: Rows by what became of them; `pending` rows are tried again by the next run.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    stage: str
+    batch: str
+    fingerprint: str
+    files: dict[str, FileRef]
+    content: str
+    counts: dict[str, int] = Field(default_factory=dict)
+
+    def read(self, run: Path, table: str, schema: pa.Schema | None = None) -> pa.Table:
+        """One table of the artefact.
+
+        Raises:
+            results.errors.TornTable: If the file is not what was written.
+        """
+        ref = self.files[table]
+        return tables.read(run / ref.path, schema, ref.sha256)
+
+
+class Work(BaseModel):
+    """One unit of a stage.
+
+    Attributes:
+        run: The run folder.
+        store: The folder of calls that all runs share.
+        stage: Name of the stage.
+        batch: Name of the unit within its stage, in letters that may stand in a file name.
+        version: Version of the stage's behaviour.
+        params: All settings that the outcome depends on.
+        inputs: The artefacts that it reads.
+        retry_failed: Whether to ask again where replies stayed unusable; not part of the fingerprint.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run: str
+    store: str
+    stage: str
+    batch: str
+    version: int
+    params: dict[str, Any]
+    inputs: dict[str, Artefact] = Field(default_factory=dict)
+    retry_failed: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that the outcome depends on: equal fingerprints, equal outcome."""
+        depends = {
+            "stage": self.stage,
+            "batch": self.batch,
+            "version": self.version,
+            "params": self.params,
+            "inputs": {name: artefact.content for name, artefact in self.inputs.items()},
+        }
+        text = json.dumps(depends, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path(self.run)
+
+    def read(self, name: str, table: str | None = None, schema: pa.Schema | None = None) -> pa.Table:
+        """A table of one of the inputs; by default the table named like the input."""
+        return self.inputs[name].read(self.folder, table or name, schema)
+
+    @property
+    def manifest(self) -> Path:
+        """Where the artefact's manifest lies."""
+        return self.folder / "parts" / self.stage / f"{self.batch}-{self.fingerprint[:16]}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a stage's function gives: tables by name, and its rows counted by what became of them."""
+
+    tables: Mapping[str, pa.Table]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of a study.
+
+    Attributes:
+        name: As fingerprints, files and the Prefect UI show it.
+        version: Raise it when what the stage makes changes: a helper's behaviour is not seen otherwise.
+        make: The work itself.
+    """
+
+    name: str
+    version: int
+    make: Callable[[Work], Made]
+
+
+def existing(work: Work) -> Artefact | None:
+    """The whole artefact of an earlier run, with nothing left in it that should be tried again."""
+    try:
+        artefact = Artefact.model_validate_json(work.manifest.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+    if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
+        return None
+    if work.retry_failed and artefact.counts.get("failed"):
+        return None
+    for ref in artefact.files.values():
+        path = work.folder / ref.path
+        if not path.is_file() or path.stat().st_size != ref.bytes:
+            return None
+    return artefact
+
+
+def perform(stage: Stage, work: Work) -> Artefact:
+    """The artefact of a work: found, or made, written and checked.
+
+    Raises:
+        CallRefused: If the run may make no further call.
+        results.errors.TornTable: If an input is not what was written.
+    """
+    found = existing(work)
+    if found is not None:
+        return found
+    made = stage.make(work)
+    files = {}
+    for name, table in made.tables.items():
+        path = work.manifest.with_name(f"{work.manifest.stem}.{name}.parquet")
+        sha256 = tables.write(path, table)
+        files[name] = FileRef(
+            path=path.relative_to(work.folder).as_posix(),
+            rows=table.num_rows,
+            bytes=path.stat().st_size,
+            sha256=sha256,
+        )
+    artefact = Artefact(
+        stage=work.stage,
+        batch=work.batch,
+        fingerprint=work.fingerprint,
+        files=files,
+        content=tables.content_hash(made.tables),
+        counts=dict(made.counts),
+    )
+    tables.write_bytes(work.manifest, artefact.model_dump_json(indent=1).encode())
+    return artefact
+
+
+def milliseconds(since: float) -> float:
+    """Milliseconds since a reading of `time.perf_counter`."""
+    return (time.perf_counter() - since) * 1000
+
+
+def count(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Rows by status; `pending` are failures that the next run tries again."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["status"]] = counts.get(row["status"], 0) + 1
+        if row.get("final") is False:
+            counts["pending"] = counts.get("pending", 0) + 1
+    return counts

@@ -1,0 +1,116 @@
+"""Starting a run, finding it again, and bringing it to its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory.errors import BadInput
+from tasks.context import ledger_rows
+from tasks.load import conversations_of
+from tasks.plan import Execute, Incomplete, Plan, only_found
+from tasks.publish import publish, publish_verdicts
+from tasks.runs import Run, read_run, versions, write_run
+from tasks.study import Study
+
+RUNS = Path("results/runs")
+
+
+def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tuple[Path, Run]:
+    """The run folder of a study on its data, made if it is new.
+
+    Raises:
+        BadInput: If the study or the data cannot be used, or `out` holds another run.
+    """
+    study.check()
+    conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    name = study.run_name(conversations.sha256)
+    folder = (out or RUNS / name).resolve()
+    if (folder / "run.json").exists():
+        found = read_run(folder)
+        if found.name != name:
+            raise BadInput(
+                f"{folder} holds another run ({found.name}, not {name}): name another folder with --out"
+            )
+    run = Run(
+        name=name,
+        status="running",
+        study=study,
+        data=str(data.resolve()) if data else None,
+        sha256=conversations.sha256,
+        variant=conversations.variant,
+        notes=conversations.notes,
+        store=str(store.resolve()),
+        versions=versions(),
+    )
+    write_run(folder, run)
+    return folder, run
+
+
+def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
+    """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
+    try:
+        made = Plan(folder, run, only_found, retry_failed=retry_failed).walk()
+    except Incomplete:
+        return False
+    if not (folder / "metrics.parquet").exists():
+        return False
+    write_run(folder, run.model_copy(update={"status": "complete", "counts": made.counts()}))
+    return True
+
+
+def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Run:
+    """Walk the plan, publish the tables, and say in `run.json` how it ended.
+
+    Whatever ends the walk early is raised after `run.json` says so.
+    """
+    plan = Plan(folder, run, execute, retry_failed=retry_failed)
+    try:
+        made = plan.walk()
+        publish(folder, made, ledger_rows(run))
+    except BaseException as error:
+        write_run(
+            folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
+        )
+        raise
+    counts = made.counts()
+    pending = sum(total.get("pending", 0) for total in counts.values())
+    update: dict[str, object] = {"status": "complete", "reason": "", "counts": counts}
+    if pending:
+        update |= {
+            "status": "incomplete",
+            "reason": f"{pending} rows met faults of transport; the same command tries them again",
+        }
+    finished = run.model_copy(update=update)
+    write_run(folder, finished)
+    return finished
+
+
+def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
+    """Judge a run's answers as `run.study` says now, beside its own verdicts; returns the folder of the new tables.
+
+    All stages up to the answers are found and not made.
+    """
+    study = run.study
+    made = Plan(folder, run, execute).walk()
+    judged_by = "".join(
+        letter if letter.isalnum() else "-" for letter in f"{study.judge}-{study.models.judge}"
+    )
+    to = folder / "rejudged" / judged_by
+    publish_verdicts(folder, to, made)
+    return to
+
+
+@contextmanager
+def _stop_recorded(folder: Path, run: Run) -> Iterator[None]:
+    ended = False
+    try:
+        yield
+        ended = True
+    finally:
+        if not ended:
+            raised = sys.exc_info()[1]
+            reason = str(raised) or type(raised).__name__
+            write_run(folder, run.model_copy(update={"status": "stopped", "reason": reason}))

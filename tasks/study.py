@@ -1,0 +1,189 @@
+"""A study as data: the same object is a TOML file, a command line and the form that the Prefect UI draws."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from memory.errors import BadInput
+from memory.systems import find
+from tasks.benchmarks import BENCHMARKS
+from tasks.models.catalogue import BUNDLES, ModelChoice
+from tasks.prompts.answer import Profile
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+DEFAULT_SYSTEMS = ("none", "oracle", "full_context", "bm25", "flat", "graph", "graph:improved")
+
+
+class Condition(BaseModel):
+    """A memory system with its settings, as one arm of a study."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    system: str = Field(description="Name of a memory system, as `palimpsest list systems` shows it.")
+    profile: str = Field("published", description="Named settings of that system: published or improved.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Settings that differ from the profile."
+    )
+    name: str = Field("", description="What the tables call it; by default the system, with its profile.")
+    answer_prompt: Profile = Field(
+        "published",
+        description="improved shows the question's date and lets the answerer abstain; by default as the profile.",
+    )
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """A condition from `system` or `system:profile`."""
+        system, _, profile = text.strip().partition(":")
+        return cls(system=system, profile=profile or "published")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("name"):
+            profile = data.get("profile") or "published"
+            system = str(data.get("system", ""))
+            data = {**data, "name": system if profile == "published" else f"{system}-{profile}"}
+        if isinstance(data, dict) and not data.get("answer_prompt"):
+            data = {**data, "answer_prompt": "improved" if data.get("profile") == "improved" else "published"}
+        return data
+
+    @field_validator("name")
+    @classmethod
+    def _plain_name(cls, name: str) -> str:
+        # Names of conditions become file names.
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name: use a-z, 0-9, _ and -")
+        return name
+
+    def resolved(self, benchmark: str) -> dict[str, Any]:
+        """The system's full settings: the profile, fitted to the benchmark, then what the condition sets.
+
+        Raises:
+            BadInput: If the system, the profile or a setting is unknown or out of bounds.
+        """
+        system = find(self.system)
+        if self.profile not in system.profiles:
+            known = ", ".join(system.profiles)
+            raise BadInput(f"system {self.system} has no profile {self.profile!r}; it has {known}")
+        settings = dict(system.profiles[self.profile])
+        if benchmark.startswith("locomo") and settings.get("text") == "raw":
+            settings["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
+        settings |= self.settings
+        try:
+            return dict(system.Settings(**settings).model_dump(mode="json"))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "settings"
+            raise BadInput(f"condition {self.name}: {field}: {first['msg']}") from error
+
+    def arm(self, benchmark: str) -> dict[str, Any]:
+        """What a stage needs of it: name, system and full settings."""
+        return {"name": self.name, "system": self.system, "settings": self.resolved(benchmark)}
+
+
+class Study(BaseModel):
+    """What is asked, of which memories, with which models."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    study: Literal["representation"] = Field(
+        "representation", description="Graph memory against flat retrieval, with the arms that bound them."
+    )
+    benchmark: str = Field(
+        "sample", description="Name of a benchmark, as `palimpsest list benchmarks` shows it."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        tuple(Condition.parse(s) for s in DEFAULT_SYSTEMS), description="The arms of the study.", min_length=1
+    )
+    models: ModelChoice = Field(
+        BUNDLES["offline"], description="Who extracts, answers, judges and embeds."
+    )
+    extraction_prompt: Literal["role_aware", "plain"] = Field(
+        "role_aware", description="Appendix A.3 (knows who speaks) or A.4 of the paper."
+    )
+    validation: Literal["off", "reject", "repair"] = Field(
+        "repair",
+        description="off: the reference code; reject: the paper; repair: drop what is wrong, keep the rest.",
+    )
+    judge: Literal["paper", "per_type"] = Field(
+        "paper", description="The paper's single prompt, or LongMemEval's judging by question type."
+    )
+    limit: int | None = Field(
+        None, ge=1, description="Take a sample of N questions, with only their histories."
+    )
+    questions: int | None = Field(None, ge=1, description="Ask N questions, of the whole store.")
+    seed: int = Field(0, ge=0, description="Seed of samples and resampling.")
+    resamples: int = Field(10_000, ge=100, le=1_000_000, description="Bootstrap resamples.")
+    retry_failed: bool = Field(
+        False, description="Ask again for replies that stayed unusable after their re-asks."
+    )
+
+    @field_validator("benchmark")
+    @classmethod
+    def _known_benchmark(cls, name: str) -> str:
+        if name not in BENCHMARKS:
+            raise ValueError(f"unknown benchmark {name!r}; known: {', '.join(BENCHMARKS)}")
+        return name
+
+    @model_validator(mode="after")
+    def _distinct_conditions(self) -> Study:
+        names = [condition.name for condition in self.conditions]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"two conditions are called {min(twice)!r}: give one another name")
+        return self
+
+    def check(self) -> None:
+        """Refuse what cannot run, before anything does.
+
+        Raises:
+            BadInput: Naming the condition and the field.
+        """
+        for condition in self.conditions:
+            condition.resolved(self.benchmark)
+
+    def run_name(self, data_sha256: str) -> str:
+        """The run's folder name: a hash of all that can change a result, the data included."""
+        identity = self.model_dump(mode="json", exclude={"retry_failed"})
+        identity["settings"] = {c.name: c.resolved(self.benchmark) for c in self.conditions}
+        identity["data"] = data_sha256
+        text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
+        return f"{self.study}-{self.benchmark}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """The fields of a study from a TOML file.
+
+    Raises:
+        BadInput: If the file cannot be read or is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not TOML: {error}") from error
+
+
+def make_study(fields: dict[str, Any]) -> Study:
+    """A checked study.
+
+    Raises:
+        BadInput: Naming the first field that is wrong.
+    """
+    try:
+        study = Study(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "study"
+        raise BadInput(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
+    study.check()
+    return study

@@ -1,0 +1,119 @@
+"""From the names that a user gives to models behind the gateway."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+from memory.errors import BadInput
+from tasks.models.catalogue import BUNDLES, OFFLINE, PROVIDERS, ModelChoice, embed_settings
+from tasks.models.chat import GatewayChat
+from tasks.models.embedding import GatewayEmbedder
+from tasks.models.gateway import Gateway, Place
+from tasks.models.offline_provider import OfflineProvider
+from tasks.models.ollama_provider import OllamaProvider
+from tasks.models.openai_provider import OpenAIProvider
+from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
+
+Provider = OfflineProvider | OllamaProvider | OpenAIProvider
+
+
+def choose(bundle: str, overrides: Mapping[str, str] | None = None) -> ModelChoice:
+    """A bundle's models, some replaced by the user's own, by role.
+
+    Raises:
+        BadInput: If the bundle, a role, a provider or an offline model is unknown, or an embedder's dimensions are.
+    """
+    if bundle not in BUNDLES:
+        raise BadInput(f"--models {bundle}: no such bundle; choose one of {', '.join(BUNDLES)}")
+    for role in overrides or {}:
+        if role not in OFFLINE:
+            raise BadInput(f"models: there is no {role} to choose; the roles are {', '.join(OFFLINE)}")
+    choice = BUNDLES[bundle].model_copy(update=dict(overrides or {}))
+    for role, only in OFFLINE.items():
+        name = getattr(choice, role)
+        alias, model = _split(name)
+        if alias == "offline" and model != only:
+            raise BadInput(f"{role} {name}: offline:{only} is the one offline model for this")
+    _split_embedder(choice.embedder)
+    return choice
+
+
+def require(choice: ModelChoice) -> None:
+    """Connect to nothing, but make sure that every provider of a choice can be set up.
+
+    Raises:
+        BadInput: If a key is missing or an address is none.
+    """
+    for name in (choice.extractor, choice.query, choice.answerer, choice.judge, choice.embedder):
+        provider(_split(name)[0])
+
+
+def chat_model(
+    gateway: Gateway, name: str, place: Place, *, json_mode: JsonMode = "schema", repeat: int = 0
+) -> GatewayChat:
+    """The chat model `provider:model` behind a gateway.
+
+    Raises:
+        BadInput: If the name is unknown or the provider's key is missing.
+    """
+    alias, model = _split(name)
+    return GatewayChat(gateway, provider(alias), ChatSettings(model, json_mode=json_mode), place, repeat)
+
+
+def embedder(gateway: Gateway, name: str, place: Place) -> GatewayEmbedder:
+    """The embedding model `provider:model` or `provider:model@dimensions` behind a gateway.
+
+    Raises:
+        BadInput: If the name is unknown or the provider's key is missing.
+    """
+    alias, settings = _split_embedder(name)
+    return GatewayEmbedder(gateway, provider(alias), settings, place)
+
+
+def provider(alias: str) -> Provider:
+    """The process's one provider of that name, set up from the environment as it is now.
+
+    Raises:
+        BadInput: If a key is missing or an address is none.
+    """
+    if alias == "openai":
+        return _openai(
+            os.environ.get("OPENAI_API_KEY", "").strip(), os.environ.get("OPENAI_BASE_URL") or None
+        )
+    if alias == "ollama":
+        return _ollama(os.environ.get("OLLAMA_HOST") or None)
+    return _offline()
+
+
+def _split_embedder(name: str) -> tuple[str, EmbedSettings]:
+    alias, model = _split(name)
+    settings = embed_settings(alias, model)
+    if settings is None:
+        raise BadInput(f"embedder {name}: its dimensions are not known; say {name.partition('@')[0]}@768")
+    return alias, settings
+
+
+def _split(name: str) -> tuple[str, str]:
+    alias, _, model = name.partition(":")  # Ollama's own names have colons too
+    if alias not in PROVIDERS or not model:
+        raise BadInput(f"{name}: write provider:model, with one of the providers {', '.join(PROVIDERS)}")
+    return alias, model
+
+
+@cache
+def _openai(key: str, base_url: str | None) -> OpenAIProvider:
+    if not key:
+        raise BadInput("OPENAI_API_KEY is not set: export it, or choose --models offline")
+    return OpenAIProvider(key, base_url)
+
+
+@cache
+def _ollama(host: str | None) -> OllamaProvider:
+    return OllamaProvider(host)
+
+
+@cache
+def _offline() -> OfflineProvider:
+    return OfflineProvider()

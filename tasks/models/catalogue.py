@@ -1,0 +1,87 @@
+"""What is known of models, and the bundles that `--models` names."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from tasks.models.providers import EmbedSettings, JsonMode
+
+PROVIDERS = ("offline", "openai", "ollama")
+OFFLINE = {
+    "extractor": "noun-phrases",
+    "query": "noun-phrases",
+    "answerer": "extractive",
+    "judge": "lexical",
+    "embedder": "minilm",
+}
+"""The one offline model for each role."""
+
+# Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,
+# that is three quarters of its window or less, because WordPiece makes more tokens of the same text.
+_EMBEDDERS = {
+    # It reads 256 tokens of its own and says exactly which texts are longer, so nothing is cut before it.
+    "offline:minilm": (384, 100_000),
+    "openai:text-embedding-3-small": (1536, 8_191),
+    "openai:text-embedding-3-large": (3072, 8_191),
+    "ollama:nomic-embed-text": (768, 1_500),
+    "ollama:all-minilm": (384, 180),
+    "ollama:mxbai-embed-large": (1024, 360),
+    "ollama:bge-m3": (1024, 6_000),
+}
+_UNKNOWN_LIMIT = 360
+
+
+class ModelChoice(BaseModel):
+    """Which model does what, each as `provider:model`, the embedder also as `provider:model@dimensions`.
+
+    Attributes:
+        extractor: Makes nodes and edges of turns.
+        query: Finds the entities of a question.
+        answerer: Answers from a context.
+        judge: Compares an answer with the reference answer.
+        embedder: Makes vectors of texts.
+        json_mode: Whether a reply's JSON schema is sent where the provider takes one, or, as in the published
+            study, only a JSON object is asked for.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    extractor: str
+    query: str
+    answerer: str
+    judge: str
+    embedder: str
+    json_mode: JsonMode = "schema"
+
+
+def _one_chat(model: str, embedder: str, json_mode: JsonMode = "schema") -> ModelChoice:
+    return ModelChoice(
+        extractor=model, query=model, answerer=model, judge=model, embedder=embedder, json_mode=json_mode
+    )
+
+
+BUNDLES = {
+    "offline": ModelChoice.model_validate({role: f"offline:{model}" for role, model in OFFLINE.items()}),
+    "published": _one_chat("openai:gpt-4o-mini", "ollama:nomic-embed-text", "object"),
+    "openai": _one_chat("openai:gpt-4o-mini", "openai:text-embedding-3-small"),
+    "ollama": _one_chat("ollama:qwen2.5:7b", "ollama:nomic-embed-text"),
+}
+ABOUT = {
+    "offline": "no language model, no network: noun phrases, extracted answers, lexical judge, MiniLM",
+    "published": "as in the Selective Forgetting paper; needs OPENAI_API_KEY and Ollama",
+    "openai": "needs OPENAI_API_KEY; OPENAI_BASE_URL for another address",
+    "ollama": "local models; OLLAMA_HOST for another address",
+}
+"""One line on each bundle, for `palimpsest list models`."""
+
+
+def embed_settings(provider: str, model: str) -> EmbedSettings | None:
+    """How to ask an embedding model (`model` or `model@dimensions`); none if its dimensions are not known."""
+    base, _, wanted = model.partition("@")
+    dimensions, limit = _EMBEDDERS.get(f"{provider}:{base}", (0, _UNKNOWN_LIMIT))
+    if wanted:
+        dimensions = int(wanted) if wanted.isdecimal() else 0
+    if not base or dimensions == 0:
+        return None
+    batch = 256 if provider == "offline" else 64
+    return EmbedSettings(base, dimensions, limit, batch)

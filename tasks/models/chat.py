@@ -1,0 +1,258 @@
+"""Chat models behind the gateway."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from memory.errors import CallFailed
+from memory.models import ChatRequest, Reply
+from tasks.models.calls import Call, Payload
+from tasks.models.gateway import Gateway, Place
+from tasks.models.ledger import Entry, Outcome
+from tasks.models.prices import usd
+from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
+
+T = TypeVar("T")
+
+# `unknown` is a server that does not say how it came to its end.
+_FINISHED = frozenset({"stop", "unknown"})
+# What is computed in this process is stored by the chunk: a crash costs no more than computing a chunk again.
+_CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A request on its way through the gateway."""
+
+    task: str
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A raw reply from the store or from the provider, and what getting it took."""
+
+    raw: RawReply
+    replayed: bool
+    latency_ms: float = 0.0
+    retries: int = 0
+
+
+class GatewayChat:
+    """A `memory.models.ChatModel`: a reply is bought once, an unusable one asked for again, boundedly.
+
+    The raw reply is stored before it is read, and read anew at each replay: a reader that has learned to read
+    more makes use of replies that were bought before. Thread-safe, if the readers are.
+    """
+
+    def __init__(
+        self, gateway: Gateway, provider: ChatProvider, settings: ChatSettings, place: Place, repeat: int = 0
+    ) -> None:
+        self._gateway = gateway
+        self._provider = provider
+        self._settings = settings
+        self._place = place
+        self._repeat = repeat
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        return f"{self._provider.alias}:{self._settings.model}"
+
+    def ask(self, request: ChatRequest, read: Callable[[str], T]) -> Reply[T]:
+        """See `memory.models.ChatModel.ask`."""
+        return self._settle(self._prepare(request), read)
+
+    def ask_many(
+        self, requests: Sequence[ChatRequest], read: Callable[[str], T]
+    ) -> list[Reply[T] | CallFailed]:
+        """See `memory.models.ChatModel.ask_many`. Stored replies come first, without threads."""
+        asks = [self._prepare(request) for request in requests]
+        settled = self._replay(asks, read)
+        if self._provider.local:
+            for start in range(0, len(asks), _CHUNK):
+                rows = [row for row in range(len(asks))[start : start + _CHUNK] if row not in settled]
+                settled |= self._compute(asks, rows, read)
+
+        def settle(row: int) -> Reply[T] | CallFailed:
+            try:
+                return self._settle(asks[row], read)
+            except CallFailed as failure:
+                return failure
+
+        missing = [row for row in range(len(asks)) if row not in settled]
+        rest = dict(zip(missing, self._gateway.each(settle, missing, self._provider.local), strict=True))
+        return [settled[row] if row in settled else rest[row] for row in range(len(asks))]
+
+    def _prepare(self, request: ChatRequest) -> _Ask:
+        return _Ask(request.task, self._provider.payload(request, self._settings))
+
+    def _call(self, ask: _Ask, attempt: int) -> Call:
+        return Call(self._provider.alias, self._settings.model, ask.payload, attempt, self._repeat)
+
+    def _stored(self, call_id: str) -> RawReply | None:
+        record = self._gateway.store.reply(call_id)
+        return None if record is None else RawReply(**record)
+
+    def _replay(self, asks: Sequence[_Ask], read: Callable[[str], T]) -> dict[int, Reply[T]]:
+        """Usable first replies that the store has, by row."""
+        replies: dict[int, Reply[T]] = {}
+        entries: list[Entry] = []
+        for row, ask in enumerate(asks):
+            call = self._call(ask, 0)
+            raw = self._stored(call.id)
+            if raw is not None:
+                result, entry = self._judge(ask, call, _Found(raw, replayed=True), read)
+                entries.append(entry)
+                if isinstance(result, Reply):
+                    replies[row] = result
+        self._gateway.ledger.enter(entries)
+        return replies
+
+    def _compute(
+        self, asks: Sequence[_Ask], rows: Sequence[int], read: Callable[[str], T]
+    ) -> dict[int, Reply[T]]:
+        """Usable first replies of a local provider, by row, kept together; it may leave rows out."""
+        found: dict[str, _Found] = {}
+        for row in rows:
+            call, begun = self._call(asks[row], 0), time.perf_counter()
+            if call.id in found or self._stored(call.id) is not None:
+                continue
+            try:
+                raw = self._provider.complete(call.model, call.payload, self._gateway.limits.chat.deadline)
+            except ProviderFault:
+                continue  # met again, and reported, when the row is asked for singly
+            found[call.id] = _Found(raw, replayed=False, latency_ms=_milliseconds(begun))
+        self._gateway.store.keep_replies({call_id: asdict(item.raw) for call_id, item in found.items()})
+        judged = {}
+        for row in rows:
+            call = self._call(asks[row], 0)
+            if call.id in found:
+                judged[row] = self._judge(asks[row], call, found.pop(call.id), read)
+        self._gateway.ledger.enter([entry for _, entry in judged.values()])
+        return {row: result for row, (result, _) in judged.items() if isinstance(result, Reply)}
+
+    def _settle(self, ask: _Ask, read: Callable[[str], T]) -> Reply[T]:
+        """Go through the attempts, stored ones first, until a reply is usable.
+
+        A stored attempt counts as an ask, so that a bad call stays bad at no cost; with `retry_failed` it
+        does not.
+        """
+        limits = self._gateway.limits
+        attempt = asked = 0
+        reason = ""
+        while True:
+            call = self._call(ask, attempt)
+            with self._gateway.buyers.hold(call.id):
+                raw = self._stored(call.id)
+                if raw is None and asked > limits.reasks:
+                    raise CallFailed(f"no usable reply in {attempt} attempts: {reason}", final=True)
+                found = self._buy(ask, call) if raw is None else _Found(raw, replayed=True)
+            result, entry = self._judge(ask, call, found, read)
+            self._gateway.ledger.enter([entry])
+            if isinstance(result, Reply):
+                return result
+            reason = result
+            attempt += 1
+            asked += not (found.replayed and limits.retry_failed)
+
+    def _buy(self, ask: _Ask, call: Call) -> _Found:
+        begun = time.perf_counter()
+        try:
+            raw, retries = self._gateway.buy(
+                call.provider,
+                lambda seconds: self._provider.complete(call.model, call.payload, seconds),
+                self._gateway.limits.chat,
+            )
+        except ProviderFault as fault:
+            self._gateway.ledger.enter([self._failure(ask, call, fault, _milliseconds(begun))])
+            raise CallFailed(fault.reason, final=not isinstance(fault, TransportFault)) from None
+        self._gateway.store.keep_replies({call.id: asdict(raw)})
+        return _Found(raw, False, _milliseconds(begun), retries)
+
+    def _judge(
+        self, ask: _Ask, call: Call, found: _Found, read: Callable[[str], T]
+    ) -> tuple[Reply[T] | str, Entry]:
+        """The usable reply, or why it is not usable; and its row for the ledger."""
+        raw = found.raw
+        try:
+            _check(raw)
+            value = read(raw.text)
+        except ValueError as error:
+            reason = _unreadable(error)
+            outcome: Outcome = "replayed" if found.replayed else "unusable"
+            return reason, self._entry(ask, call, found, outcome, reason)
+        reply = Reply(value, raw.text, call.id, call.attempt, found.replayed, raw.model)
+        return reply, self._entry(ask, call, found, "replayed" if found.replayed else "paid", None)
+
+    def _entry(self, ask: _Ask, call: Call, found: _Found, outcome: Outcome, reason: str | None) -> Entry:
+        raw = found.raw
+        tokens = (raw.prompt_tokens, raw.completion_tokens, raw.cached_tokens)
+        if found.replayed:
+            tokens = (None, None, None)
+        return Entry(
+            run=self._gateway.run,
+            stage=self._place.stage,
+            condition=self._place.condition,
+            call_id=call.id,
+            provider=call.provider,
+            model=call.model,
+            model_returned=raw.model,
+            task=ask.task,
+            attempt=call.attempt,
+            repeat=call.repeat,
+            outcome=outcome,
+            reason=reason,
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            cached_tokens=tokens[2],
+            usd=0.0 if found.replayed else usd(call.provider, call.model, *tokens),
+            latency_ms=found.latency_ms,
+            retries=found.retries,
+            flags=() if raw.model.startswith(call.model) else ("model_differs",),
+        )
+
+    def _failure(self, ask: _Ask, call: Call, fault: ProviderFault, latency_ms: float) -> Entry:
+        return Entry(
+            run=self._gateway.run,
+            stage=self._place.stage,
+            condition=self._place.condition,
+            call_id=call.id,
+            provider=call.provider,
+            model=call.model,
+            model_returned=None,
+            task=ask.task,
+            attempt=call.attempt,
+            repeat=call.repeat,
+            outcome="failed",
+            reason=fault.reason,
+            latency_ms=latency_ms,
+            retries=fault.retries,
+        )
+
+
+def _check(raw: RawReply) -> None:
+    """Raise ValueError if there is nothing whole to read; the finish reason explains most, so it is first."""
+    if raw.finish_reason not in _FINISHED:
+        raise ValueError(f"finish_reason is {raw.finish_reason[:40]}")
+    if raw.refusal:
+        raise ValueError("the model refuses")
+    if not raw.text.strip():
+        raise ValueError("the reply is empty")
+
+
+def _unreadable(error: ValueError) -> str:
+    """A reader's complaint on one line. Pydantic's own message would quote the reply."""
+    if isinstance(error, ValidationError):
+        places = (f"{'.'.join(map(str, item['loc']))}: {item['type']}" for item in error.errors()[:3])
+        return f"the reply has not the wanted shape ({'; '.join(places)})"[:300]
+    return " ".join(str(error).split())[:300]
+
+
+def _milliseconds(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1e3

@@ -1,0 +1,134 @@
+"""Models served by Ollama."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import httpx
+import ollama
+
+from memory.errors import BadInput
+from memory.models import ChatRequest
+from tasks.models.calls import Payload
+from tasks.models.deadlines import Deadline, hooks
+from tasks.models.providers import (
+    AccessRefused,
+    ChatSettings,
+    EmbedSettings,
+    ProviderFault,
+    RawReply,
+    RawVectors,
+    RequestRejected,
+    TransportFault,
+    one_line,
+    redact,
+    status_fault,
+)
+from tasks.models.retries import retry_after
+from tasks.models.schemas import plain_schema
+from tasks.models.tokens import count, sendable
+
+T = TypeVar("T")
+
+
+class OllamaProvider:
+    """Chat and embedding models of an Ollama server. Thread-safe; holds one client."""
+
+    alias = "ollama"
+    local = False
+
+    def __init__(self, host: str | None = None) -> None:
+        """A provider at a host; none is Ollama's default, port 11434 on this machine.
+
+        Raises:
+            BadInput: If the host is not an address.
+        """
+        # The client sends this key of its own accord if it is set.
+        self._secrets = (os.environ.get("OLLAMA_API_KEY", ""),)
+        self._deadline = Deadline()
+        try:
+            self._client = ollama.Client(host, timeout=120.0, event_hooks=hooks(httpx, self._deadline))
+        except (ValueError, httpx.InvalidURL) as error:
+            raise BadInput(
+                f"OLLAMA_HOST is not an address ({type(error).__name__}): give http://host:port"
+            ) from None
+
+    def payload(self, request: ChatRequest, settings: ChatSettings) -> Payload:
+        """The body of the request, without the model."""
+        system, user = sendable(request.system), sendable(request.user)
+        options: dict[str, Any] = {
+            "temperature": settings.temperature,
+            "num_ctx": _window(count(system) + count(user) + (request.max_tokens or 0)),
+        }
+        if request.max_tokens is not None:
+            options["num_predict"] = request.max_tokens
+        body: dict[str, Any] = {
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": user},
+            ],
+            "options": options,
+        }
+        if request.reply is not None:
+            body["format"] = plain_schema(request.reply) if settings.json_mode == "schema" else "json"
+        return body
+
+    def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
+        """Ask for a chat completion; see `ChatProvider.complete`."""
+        reply = self._send(lambda: self._client.chat(model=model, stream=False, **payload), seconds)
+        return RawReply(
+            text=redact(reply.message.content or "", self._secrets),
+            finish_reason=reply.done_reason or "unknown",
+            model=reply.model or "",
+            prompt_tokens=reply.prompt_eval_count,
+            completion_tokens=reply.eval_count,
+        )
+
+    def embed_payload(self, text: str, settings: EmbedSettings) -> Payload:
+        """The input alone: Ollama has no parameter that we set."""
+        return {"input": text}
+
+    def embed(self, texts: Sequence[str], settings: EmbedSettings, seconds: float) -> RawVectors:
+        """Embed a batch; the server must not cut an over-long input. See `EmbedProvider.embed`."""
+        reply = self._send(
+            lambda: self._client.embed(model=settings.model, input=list(texts), truncate=False), seconds
+        )
+        return RawVectors(reply.embeddings, reply.model or "", reply.prompt_eval_count)
+
+    def _send(self, send: Callable[[], T], seconds: float) -> T:
+        # `from None`: the library's own errors may quote headers and bodies.
+        try:
+            with self._deadline.within(seconds):
+                return send()
+        except ollama.ResponseError as error:
+            raise self._fault(error) from None
+        except httpx.TimeoutException:
+            raise TransportFault("no reply in time") from None
+        except (httpx.HTTPError, ConnectionError) as error:
+            raise TransportFault(f"connection failed ({type(error).__name__}); is Ollama running?") from None
+        except ValueError as error:
+            raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
+
+    def _fault(self, error: ollama.ResponseError) -> ProviderFault:
+        if error.status_code >= 500 and "NaN" in str(error.error):
+            # Ordinary sentences can do this to a model on a GPU; the same request brings the same NaN.
+            return RequestRejected(f"HTTP {error.status_code}: the model computed NaN")
+        message = one_line(error.error, self._secrets)
+        fault = status_fault(error.status_code, message, None, retry_after(self._deadline.headers))
+        if isinstance(fault, AccessRefused):
+            return AccessRefused(f"{self.alias}: {fault.reason} (OLLAMA_HOST; `ollama pull MODEL`)")
+        return fault
+
+
+def _window(tokens: int) -> int:
+    """A context window for a request of so many tokens by our estimate.
+
+    Ollama cuts a longer prompt without a word, and its default window is small. Few sizes, because it loads
+    the model anew for another one.
+    """
+    window = 8192
+    while window < 1.3 * tokens + 2048:
+        window *= 2
+    return window

@@ -1,0 +1,149 @@
+"""OpenAI, and whatever speaks its protocol at another address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx2
+import openai
+
+from memory.models import ChatRequest
+from tasks.models.calls import Payload
+from tasks.models.deadlines import Deadline, hooks
+from tasks.models.providers import (
+    AccessRefused,
+    ChatSettings,
+    EmbedSettings,
+    ProviderFault,
+    RawReply,
+    RawVectors,
+    TransportFault,
+    field_of,
+    one_line,
+    redact,
+    status_fault,
+)
+from tasks.models.retries import retry_after
+from tasks.models.schemas import plain_schema, strict_schema
+from tasks.models.tokens import sendable
+
+# Models of these dimensions are OpenAI's own whose vectors can be asked for shorter; others reject the
+# parameter.
+_SHORTENABLE = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
+
+
+class OpenAIProvider:
+    """Chat and embedding models behind an OpenAI-compatible address. Thread-safe; holds one client."""
+
+    alias = "openai"
+    local = False
+
+    def __init__(self, api_key: str, base_url: str | None = None) -> None:
+        self._secrets = (api_key,)
+        self._deadline = Deadline()
+        self._client = openai.OpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            http_client=openai.DefaultHttpxClient(event_hooks=hooks(httpx2, self._deadline)),
+        )
+
+    def payload(self, request: ChatRequest, settings: ChatSettings) -> Payload:
+        """The body of the request, without the model."""
+        body: dict[str, Any] = {
+            "messages": [
+                {"role": "system", "content": sendable(request.system)},
+                {"role": "user", "content": sendable(request.user)},
+            ],
+            "temperature": settings.temperature,
+        }
+        if request.max_tokens is not None:
+            body["max_tokens"] = request.max_tokens
+        if request.reply is not None:
+            body["response_format"] = {"type": "json_object"}
+            if settings.json_mode == "schema":
+                strict = strict_schema(request.reply)
+                schema = strict or plain_schema(request.reply)
+                named = {"name": request.task, "schema": schema, "strict": strict is not None}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
+        return body
+
+    def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
+        """Ask for a chat completion; see `ChatProvider.complete`."""
+        create = self._client.chat.completions.with_raw_response.create
+        body = self._send(lambda: create(model=model, **payload), seconds)
+        choice = field_of(body, "choices", 0)
+        if field_of(choice, "message") is None:
+            raise TransportFault("the reply has no choices")
+        usage = field_of(body, "usage")
+        refusal = field_of(choice, "message", "refusal")
+        return RawReply(
+            text=redact(str(field_of(choice, "message", "content") or ""), self._secrets),
+            finish_reason=str(field_of(choice, "finish_reason") or "unknown"),
+            model=str(field_of(body, "model") or ""),
+            refusal=redact(str(refusal), self._secrets) if refusal else None,
+            prompt_tokens=_count(field_of(usage, "prompt_tokens")),
+            completion_tokens=_count(field_of(usage, "completion_tokens")),
+            cached_tokens=_count(field_of(usage, "prompt_tokens_details", "cached_tokens")),
+            request_id=str(field_of(body, "id") or "") or None,
+        )
+
+    def embed_payload(self, text: str, settings: EmbedSettings) -> Payload:
+        """The input, and the length of its vector where that is a parameter."""
+        return {"input": text, **self._shortened(settings)}
+
+    def embed(self, texts: Sequence[str], settings: EmbedSettings, seconds: float) -> RawVectors:
+        """Embed a batch; see `EmbedProvider.embed`."""
+        create = self._client.embeddings.with_raw_response.create
+        # Asked for as plain numbers: the client's default, base64, is not known to every compatible server.
+        parameters: dict[str, Any] = {
+            "input": list(texts),
+            "encoding_format": "float",
+            **self._shortened(settings),
+        }
+        body = self._send(lambda: create(model=settings.model, **parameters), seconds)
+        rows: list[list[float]] = [[] for _ in texts]
+        data = field_of(body, "data")
+        for item in data if isinstance(data, list) else []:
+            index, row = field_of(item, "index"), field_of(item, "embedding")
+            if isinstance(index, int) and 0 <= index < len(rows) and isinstance(row, list):
+                rows[index] = row
+        return RawVectors(
+            rows, str(field_of(body, "model") or ""), _count(field_of(body, "usage", "prompt_tokens"))
+        )
+
+    def _shortened(self, settings: EmbedSettings) -> dict[str, int]:
+        full = _SHORTENABLE.get(settings.model, settings.dimensions)
+        return {} if settings.dimensions == full else {"dimensions": settings.dimensions}
+
+    def _send(self, send: Callable[[], Any], seconds: float) -> object:
+        # `from None`: the library's own errors may quote headers and bodies.
+        try:
+            with self._deadline.within(seconds):
+                raw = send()
+            return json.loads(raw.http_response.content)
+        except openai.APIStatusError as error:
+            raise self._fault(error) from None
+        except openai.APITimeoutError:
+            raise TransportFault("no reply in time") from None
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__).__name__ if error.__cause__ else "connection error"
+            raise TransportFault(f"connection failed ({cause})") from None
+        except (ValueError, openai.APIError, httpx2.HTTPError) as error:
+            raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
+
+    def _fault(self, error: openai.APIStatusError) -> ProviderFault:
+        message = one_line(field_of(error.body, "message") or error.message, self._secrets)
+        code = field_of(error.body, "code")
+        fault = status_fault(
+            error.status_code, message, str(code) if code else None, retry_after(error.response.headers)
+        )
+        if isinstance(fault, AccessRefused):
+            return AccessRefused(f"{self.alias}: {fault.reason} (OPENAI_API_KEY, OPENAI_BASE_URL)")
+        return fault
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,307 @@
+"""Small servers that speak OpenAI's and Ollama's protocols over real HTTP, and misbehave as told.
+
+    with FakeServer() as server:
+        server.then(status(429), chat("hello"))   # the next two, in order
+        server.always(chat("hello"))            # every request after those
+        client = OpenAIProvider("sk-test", server.openai)  # or OllamaProvider(server.ollama)
+        assert server.count("/v1/chat/completions") == 2
+        assert server.requests[0].body["model"] == "gpt-4o-mini"
+
+Without a script every chat is answered `fake reply` and every text is embedded as a vector that depends on the
+text alone. To answer by content, give `always` a function from `Request` to `Answer`. One server speaks both
+protocols; an answer is rendered for the one that it is asked in. It knows nothing of the project and can be used
+from any test: `from tests.tasks.models.fakes import FakeServer`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it arrived."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def user(self) -> str:
+        """The user's message of a chat."""
+        return next(m["content"] for m in self.body["messages"] if m["role"] == "user")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to do with a request; made by the functions below."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    text: str | None = "fake reply"
+    finish_reason: str | None = "stop"
+    refusal: str | None = None
+    model: str | None = None
+    vector: Callable[[str], list[float]] | None = None
+    raw: bytes | None = None
+    error: str = "the fake is told to fail"
+    code: str | None = None
+    hang: float = 0.0
+    drip: float = 0.0
+    truncate: bool = False
+    missing_rows: int = 0
+
+
+def chat(text: str | None, finish_reason: str | None = "stop", **more: Any) -> Answer:
+    """A chat reply; `text`, `refusal`, `model` and `finish_reason` are its ways to be bad."""
+    return Answer(text=text, finish_reason=finish_reason, **more)
+
+
+def status(
+    number: int, headers: dict[str, str] | None = None, error: str = "told to fail", **more: Any
+) -> Answer:
+    """An HTTP error; `code=` is OpenAI's word for it."""
+    return Answer(status=number, headers=headers or {}, error=error, **more)
+
+
+def too_long() -> Answer:
+    """The 400 of an input beyond the model's window, in words that both providers' servers use."""
+    return status(400, error="the input length exceeds the context length")
+
+
+def hang(seconds: float) -> Answer:
+    """Accept, then say nothing for so long (or until the server is closed)."""
+    return Answer(hang=seconds)
+
+
+def drip(seconds: float) -> Answer:
+    """A reply whose bytes come one by one, with so many seconds between them."""
+    return Answer(drip=seconds)
+
+
+def garbage() -> Answer:
+    """200, and a body that is no JSON."""
+    return Answer(raw=b"<html>502 Bad Gateway</html>")
+
+
+def truncated() -> Answer:
+    """A body that ends before its Content-Length."""
+    return Answer(truncate=True)
+
+
+def vectors(make: Callable[[str], list[float]]) -> Answer:
+    """Embeddings by a function of the text; NaN is written as Python writes it, which clients read."""
+    return Answer(vector=make)
+
+
+def good_vector(text: str, dimensions: int) -> list[float]:
+    """A unit vector that depends on the text alone."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    rng = random.Random(seed)
+    row = [rng.gauss(0, 1) for _ in range(dimensions)]
+    norm = math.sqrt(sum(x * x for x in row))
+    return [x / norm for x in row]
+
+
+class FakeServer:
+    """A server on a free local port; see the module's words."""
+
+    def __init__(self, dimensions: int = 8) -> None:
+        self.dimensions = dimensions
+        self.requests: list[Request] = []
+        self._next: deque[Answer] = deque()
+        self._always: Callable[[Request], Answer] = lambda request: Answer()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self.most_at_once = 0
+        self._now = 0
+        handler = type("Handler", (_Handler,), {"fake": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    def __enter__(self) -> FakeServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def openai(self) -> str:
+        """For OPENAI_BASE_URL."""
+        return f"{self.root}/v1"
+
+    @property
+    def ollama(self) -> str:
+        """For OLLAMA_HOST."""
+        return self.root
+
+    def then(self, *answers: Answer) -> None:
+        """Answer the next requests so, one each, whatever they ask."""
+        self._next.extend(answers)
+
+    def always(self, answer: Answer | Callable[[Request], Answer]) -> None:
+        """Answer so from now on, once what `then` was given is used up."""
+        self._always = answer if callable(answer) else lambda request: answer
+
+    def count(self, path: str = "") -> int:
+        """Requests so far, to paths that end so."""
+        with self._lock:
+            return sum(request.path.endswith(path) for request in self.requests)
+
+    def texts(self) -> list[str]:
+        """Every text that was sent to be embedded, in order of arrival."""
+        with self._lock:
+            return [t for r in self.requests if "embed" in r.path for t in _inputs(r)]
+
+    def answer(self, request: Request) -> Answer:
+        with self._lock:
+            self.requests.append(request)
+            if self._next:
+                return self._next.popleft()
+        return self._always(request)
+
+    def entered(self, change: int) -> None:
+        with self._lock:
+            self._now += change
+            self.most_at_once = max(self.most_at_once, self._now)
+
+    def wait(self, seconds: float) -> None:
+        self._closing.wait(seconds)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._serve({})
+
+    def do_POST(self) -> None:
+        self._serve(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+
+    def _serve(self, body: dict[str, Any]) -> None:
+        self.fake.entered(1)
+        try:
+            request = Request(self.path, body, {k.lower(): v for k, v in self.headers.items()})
+            answer = self.fake.answer(request)
+            if answer.hang:
+                self.fake.wait(answer.hang)
+            self._send(answer, _render(self.fake, request, answer))
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+        finally:
+            self.fake.entered(-1)
+
+    def _send(self, answer: Answer, content: bytes) -> None:
+        self.send_response(answer.status)
+        self.send_header("Content-Type", "application/json")
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if answer.truncate:
+            self.wfile.write(content[: len(content) // 2])
+            self.close_connection = True
+        elif answer.drip:
+            for byte in content:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(answer.drip)
+        else:
+            self.wfile.write(content)
+
+
+def _inputs(request: Request) -> list[str]:
+    texts = request.body["input"]
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _render(fake: FakeServer, request: Request, answer: Answer) -> bytes:
+    openai = request.path.startswith("/v1")
+    if answer.raw is not None:
+        return answer.raw
+    if answer.status != 200:
+        error = {"message": answer.error, "code": answer.code, "type": "fake"} if openai else answer.error
+        return json.dumps({"error": error}).encode()
+    model = answer.model or request.body.get("model", "")
+    if "embed" in request.path:
+        make = answer.vector or (lambda text: good_vector(text, fake.dimensions))
+        rows = [make(text) for text in _inputs(request)]
+        rows = rows[: len(rows) - answer.missing_rows]
+        tokens = sum(len(text.split()) for text in _inputs(request))
+        return json.dumps(
+            _openai_vectors(rows, model, tokens) if openai else _ollama_vectors(rows, model, tokens)
+        ).encode()
+    if "chat" in request.path:
+        return json.dumps(_openai_chat(answer, model) if openai else _ollama_chat(answer, model)).encode()
+    return json.dumps({"models": [{"name": "nomic-embed-text:latest"}], "data": []}).encode()
+
+
+def _openai_vectors(rows: list[list[float]], model: str, tokens: int) -> dict[str, Any]:
+    data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
+    return {
+        "object": "list",
+        "data": data[::-1],
+        "model": model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+
+
+def _ollama_vectors(rows: list[list[float]], model: str, tokens: int) -> dict[str, Any]:
+    return {
+        "model": model,
+        "embeddings": rows,
+        "total_duration": 1,
+        "load_duration": 1,
+        "prompt_eval_count": tokens,
+    }
+
+
+def _openai_chat(answer: Answer, model: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
+    return {
+        "id": "chatcmpl-fake",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": answer.finish_reason}],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "total_tokens": 120,
+            "prompt_tokens_details": {"cached_tokens": 40},
+        },
+    }
+
+
+def _ollama_chat(answer: Answer, model: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "created_at": "2024-01-01T00:00:00Z",
+        "message": {"role": "assistant", "content": answer.text or ""},
+        "done": True,
+        "done_reason": answer.finish_reason,
+        "prompt_eval_count": 100,
+        "eval_count": 20,
+    }

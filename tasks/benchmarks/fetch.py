@@ -112,10 +112,10 @@ def _download(url: str, part: Path, progress: Progress) -> None:
             try:
                 _attempt(client, url, part, progress)
                 return
-            except (_Unfinished, httpx.TransportError) as error:
-                fault = error
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.TooManyRedirects) as error:
                 raise BadInput(f"{url}: cannot be fetched ({error}); check the address") from error
+            except (_Unfinished, httpx.RequestError) as error:
+                fault = error
             if attempt + 1 < ATTEMPTS:
                 asked = fault.wait if isinstance(fault, _Unfinished) else 0.0
                 time.sleep(min(max(asked, WAIT_SECONDS * 2**attempt), _LONGEST_WAIT_SECONDS))

@@ -96,7 +96,7 @@ def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
         yield f"line {number}", value
 
 
-def checked(model: type[Model], value: Any, where: str) -> Model:  # noqa: ANN401
+def checked(model: type[Model], value: Any, where: str) -> Model:
     """`value` as a `model`.
 
     Raises:

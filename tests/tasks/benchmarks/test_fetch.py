@@ -195,7 +195,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.parametrize("address", ["ftp://example.org", "no address", "http://"])
 def test_an_address_that_is_none_is_refused(tmp_path, address):
-    with pytest.raises(BadInput, match="cannot be fetched|attempts failed"):
+    with pytest.raises(BadInput, match="cannot be fetched"):
         fetch("locomo", tmp_path, base_url=address)
 
 

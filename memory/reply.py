@@ -17,6 +17,7 @@ ATTEMPTS = 64
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
+_BEGUN = re.compile(r"\{\s*\"|\[\s*\{")
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -29,7 +30,7 @@ class RepeatedKeys(dict[str, Any]):
     repeated: tuple[str, ...] = ()
 
 
-def read_json(text: str) -> Any:  # noqa: ANN401 - JSON is any value until it has been validated
+def read_json(text: str) -> Any:
     """The JSON value in a model's reply: the first object or array of objects, else the first array.
 
     Numbers that JSON does not know (NaN, Infinity) become null.
@@ -40,20 +41,21 @@ def read_json(text: str) -> Any:  # noqa: ANN401 - JSON is any value until it ha
     """
     if not text.strip():
         raise ValueError("the reply is empty")
-    visible = _THINKING.sub("", text)
-    for candidate in (visible, _TRAILING_COMMA.sub(lambda m: m.group(1) or "", visible)):
-        values = _values(candidate)
-        chosen = next((value for value in values if _holds_objects(value)), values[0] if values else None)
-        if chosen is not None:
-            if _is_schema(chosen):
-                raise ValueError("the reply repeats the JSON schema instead of filling it in")
-            return chosen
-    raise ValueError("the reply holds no complete JSON value")
+    values = _values(_THINKING.sub("", text))
+    if not values:
+        raise ValueError("the reply holds no complete JSON value")
+    chosen = next((value for value in values if _holds_objects(value)), values[0])
+    if _is_schema(chosen):
+        raise ValueError("the reply repeats the JSON schema instead of filling it in")
+    return chosen
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON objects and arrays in a text up to the first that holds objects, outermost only."""
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: None)
+    """The outermost JSON objects and arrays in a text, up to the first that holds objects.
+
+    A bracket in prose is passed over. Where an object was begun and is broken or cut off, reading ends: its
+    parts are no reply.
+    """
     found: list[Any] = []
     position = 0
     for _ in range(ATTEMPTS):
@@ -61,14 +63,27 @@ def _values(text: str) -> list[Any]:
         if opening is None:
             break
         try:
-            value, position = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+            value, position = _decode(text, opening.start())
+        except (ValueError, RecursionError):  # also numbers and nesting without end
+            if _BEGUN.match(text, opening.start()):
+                break
             position = opening.end()
             continue
         found.append(value)
         if _holds_objects(value):
             break
     return found
+
+
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """The value that starts there, without its trailing commas if need be, and where it ends."""
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: None)
+    try:
+        return decoder.raw_decode(text, start)
+    except json.JSONDecodeError:
+        # From the bracket on, so that a stray quote in the prose before it is not taken for a string.
+        rest = _TRAILING_COMMA.sub(lambda m: m.group(1) or "", text[start:])
+        return decoder.raw_decode(rest)[0], len(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The offline procedures behind the same door as a chat model: a task and its inputs in, a reply's text out."""
+"""The offline procedures behind a chat model's door: a task and its inputs in, a reply's text out."""
 
 from __future__ import annotations
 

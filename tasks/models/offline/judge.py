@@ -1,0 +1,124 @@
+"""A lexical judge: numbers, negations, order and containment of words. It may decline.
+
+It reads the part of the reference that the question does not already say (`twelve times` of `The Chiefs
+played the Jaguars twelve times`), and asks how much of it the answer says. Between two thresholds it cannot
+tell, and says so: its reply then is no verdict, and the row is counted as unparsed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+from tasks.models.offline.tokens import content, is_number, stems
+
+# Share of the reference's own words that makes an answer right, and below which it is wrong. Tuned on the
+# verdicts published with the paper (the even rows of Experiment 1), checked on the odd ones.
+RIGHT = 0.6
+WRONG = 0.4
+
+_ALTERNATIVE = re.compile(r"^(.*?)[.;,]?\s*([^.;]*?)\s*(?:\([^)]*\)\s*)?is also acceptable\.?$", re.DOTALL)
+_MISSING = re.compile(
+    r"not (?:\w+ ){0,3}(?:enough|mention|specif|provid|contain|includ|indicat|know|sure|discuss|available|recall)"
+    r"|n[o']t (?:\w+ )?(?:mention|specif|provid|contain|includ|know|have)"
+    r"|insufficient|no (?:\w+ )?(?:information|mention|record)|unknown|unclear|unspecified|none mentioned",
+    re.IGNORECASE,
+)
+_RUBRIC = re.compile(
+    r"\b(?:the )?user (?:would|might|may) (?:not )?(?:prefer|appreciate|like)", re.IGNORECASE
+)
+_COUNTED = re.compile(r"\bhow (?:many|much|old|long|often)\b", re.IGNORECASE)
+_ORDERED = re.compile(r"\border\b|\bfirst\b.*\bthen\b|\bchronolog", re.IGNORECASE | re.DOTALL)
+
+
+def judge(
+    question: str, reference: str, answer: str, *, question_type: str = "", abstention: bool = False
+) -> str:
+    """The verdict as JSON: `{"correct": true | false, "why": ...}`, with `null` where the judge cannot tell.
+
+    Args:
+        question: The question.
+        reference: The reference answer, a rubric, or the reason why there is no answer.
+        answer: What the system said.
+        question_type: LongMemEval's name of the type, where judging goes by type; temporal counts may be off
+            by one.
+        abstention: Whether the right answer is known to be that the history does not say.
+    """
+    correct, why = _decide(question, reference, answer, question_type, abstention)
+    return json.dumps({"correct": correct, "why": why})
+
+
+def _decide(
+    question: str, reference: str, answer: str, question_type: str, abstention: bool
+) -> tuple[bool | None, str]:
+    declines = bool(_MISSING.search(answer.replace("’", "'")))
+    if abstention or _MISSING.search(reference):
+        return declines, "declines" if declines else "answers what cannot be answered"
+    if _RUBRIC.search(reference):
+        return None, "a rubric is beyond a lexical judge"
+    if declines:
+        return False, "declines"
+    tolerance = 1 if question_type == "temporal-reasoning" else 0
+    verdicts = [_agrees(question, wanted, answer, tolerance) for wanted in _alternatives(reference)]
+    decided = [verdict for verdict in verdicts if verdict[0]] or verdicts
+    return decided[0]
+
+
+def _alternatives(reference: str) -> list[str]:
+    """The answers that a reference accepts: `6 days. 7 days (including the last day) is also acceptable.`"""
+    match = _ALTERNATIVE.match(reference)
+    return [part for part in match.groups() if part.strip()] if match else [reference]
+
+
+def _agrees(question: str, reference: str, answer: str, tolerance: int) -> tuple[bool | None, str]:
+    """Whether an answer says what one accepted reference says."""
+    polarities = {_polarity(reference), _polarity(answer)}
+    if polarities == {True, False}:
+        return False, "yes against no"
+    given, asked, wanted = content(answer), set(content(question)), content(reference)
+    figures = [stem for stem in wanted if is_number(stem) and stem not in asked]
+    counted = bool(_COUNTED.search(question))
+    if figures:
+        if not _has_figures(figures[:1] if counted else figures, given, tolerance):
+            return False, "a number differs"
+        if counted or len(set(wanted) - asked) <= 2:
+            return True, "the number agrees"
+    return _covers(wanted, given, asked, ordered=bool(_ORDERED.search(question)))
+
+
+def _covers(
+    wanted: list[str], given: list[str], asked: set[str], *, ordered: bool
+) -> tuple[bool | None, str]:
+    """Whether the answer says enough of what the reference says beyond the question."""
+    key = set(wanted) - asked or set(wanted)
+    if not key:
+        return None, "the reference has no words to compare"
+    covered = len(key.intersection(given)) / len(key)
+    why = f"says {covered:.0%} of the reference"
+    if covered < WRONG:
+        return False, why
+    if ordered and not _in_order(wanted, given):
+        return False, "the order differs"
+    nothing_else = set(given) <= set(wanted)
+    return (True if covered >= RIGHT or nothing_else else None), why
+
+
+def _polarity(text: str) -> bool | None:
+    """True for a text that begins with yes, false for no; none for any other."""
+    first = stems(text)[:1]
+    return {"yes": True, "no": False}.get(first[0]) if first else None
+
+
+def _has_figures(wanted: list[str], given: list[str], tolerance: int) -> bool:
+    """Whether each number is given, or one that differs by no more than the tolerance."""
+    numbers = [float(stem) for stem in given if is_number(stem)]
+    return all(any(abs(float(figure) - number) <= tolerance for number in numbers) for figure in wanted)
+
+
+def _in_order(wanted: list[str], given: list[str]) -> bool:
+    """Whether the words that both texts have first come in the same order, most of them."""
+    shared = [stem for stem in dict.fromkeys(wanted) if stem in given]
+    places = [given.index(stem) for stem in shared]
+    rising = sum(later > earlier for earlier, later in pairwise(places))
+    return rising >= 0.75 * (len(places) - 1)

@@ -19,7 +19,7 @@ from tasks.benchmarks.dates import longmemeval_date
 from tasks.benchmarks.reading import checked, rows, sha256, shortened
 
 RELEASES = {
-    "fa61fdf1a71e9a04eeeb4c18f71a04153315230ea077e672d52451f4b317bef7": (
+    "d2bce22bc584c50c4057380e33abdb43a5eaf92d08354c6a4baa6ebc3a3ea189": (
         "sample",
         "built-in sample, version 1",
     ),

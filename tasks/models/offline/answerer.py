@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tasks.models.offline.chunker import TIME, Phrase
-from tasks.models.offline.dating import elapsed, event_day
+from tasks.models.offline.dating import elapsed, event_day, in_full
 from tasks.models.offline.lexicon import LABEL_CUES
 from tasks.models.offline.passages import Passage, rank, read
 from tasks.models.offline.tokens import content, stems
@@ -177,6 +177,9 @@ def _spans(kind: str, question: str, score: float, passage: Passage) -> Iterator
     """Candidate spans of a passage, scored by its rank, by their nearness to the question's words, and by kind."""
     asked = set(stems(question))
     near = [word.start for word in passage.words if asked.intersection(content(word.text))]
+    if kind == "when" and (day := in_full(passage)) is not None:
+        yield _Span(day, score)
+        return
     if kind in _PATTERNS:
         for order, pattern in enumerate(_PATTERNS[kind]):
             for match in pattern.finditer(passage.text):

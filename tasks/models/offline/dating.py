@@ -31,6 +31,23 @@ def event_day(passage: Passage) -> date | None:
     return date.fromisoformat(resolved.date)
 
 
+def in_full(passage: Passage) -> str | None:
+    """The day that a passage tells of, such as `7 May 2023`; none if the context shows no dates.
+
+    A month or a year that is all that can be known is given as that.
+    """
+    if passage.day is None:
+        return None
+    told = TIME.search(passage.text)
+    resolved = resolve(told.group(), passage.day, "improved") if told else None
+    day = resolved.date if resolved else passage.day.isoformat()
+    if len(day) == len("2023"):
+        return day
+    if len(day) == len("2023-05"):
+        return f"{date.fromisoformat(day + '-01'):%B %Y}"
+    return f"{date.fromisoformat(day).day} {date.fromisoformat(day):%B %Y}"
+
+
 def elapsed(asked: str, passages: list[Passage], asked_on: str | None) -> str | None:
     """`12 days` and its like, if the question asks how long ago or how long between two events, and days are known.
 

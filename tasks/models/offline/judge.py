@@ -66,7 +66,7 @@ def _decide(
 
 
 def _alternatives(reference: str) -> list[str]:
-    """The answers that a reference accepts: `6 days. 7 days (including the last day) is also acceptable.`"""
+    """The answers that a reference accepts, as in `6 days. 7 days is also acceptable`."""
     match = _ALTERNATIVE.match(reference)
     return [part for part in match.groups() if part.strip()] if match else [reference]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from rich.console import Console
 from tasks.context import totals_now
 from tasks.progress import PROGRESS
 
-console = Console(highlight=False)
+_WIDTH_OF_A_LOG = 120
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
 
 _EVERY_TERMINAL = 0.5
 _EVERY_LOG = 15.0

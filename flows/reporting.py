@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +26,9 @@ _HEADLINE = {
     "turn_ndcg_10": "nDCG@10",
     "context_tokens": "tokens",
 }
+
+
+_COMPARED = ("f1", "judge")
 
 
 def print_run(folder: Path) -> None:
@@ -58,7 +64,11 @@ def print_tables(folder: Path) -> None:
 
 
 def _means(metrics: pd.DataFrame, title: str) -> Table:
-    table = Table(title=f"{title}: mean (n where it is not all questions)", title_justify="left")
+    table = Table(
+        title=f"{title}: means (over how many, where not all have the figure)",
+        title_justify="left",
+        box=box.SIMPLE,
+    )
     table.add_column("condition")
     table.add_column("n", justify="right")
     for name in _HEADLINE.values():
@@ -78,23 +88,23 @@ def _mean(figures: pd.Series, asked: int, column: str) -> str:
 
 
 def _comparisons(pairs: pd.DataFrame) -> Table:
-    table = Table(title="paired difference, A minus B, with its 95 % interval", title_justify="left")
-    for name in ("A", "B", "metric"):
-        table.add_column(name)
-    for name in ("n", "difference", "interval", "p", "p (Holm)"):
-        table.add_column(name, justify="right")
-    for row in pairs.to_dict("records"):
-        table.add_row(
-            str(row["condition_a"]),
-            str(row["condition_b"]),
-            str(row["metric"]),
-            f"{row['n']:,}",
-            f"{row['difference']:+.3f}",
-            f"[{row['low']:+.3f}, {row['high']:+.3f}]",
-            f"{row['p']:.4f}",
-            f"{row['p_holm']:.4f}",
-        )
+    table = Table(
+        title="paired differences, A minus B, with 95 % intervals (n); * excludes zero, ** also after Holm",
+        title_justify="left",
+        box=box.SIMPLE,
+    )
+    table.add_column("A minus B")
+    for metric in _COMPARED:
+        table.add_column(_HEADLINE[metric], justify="right")
+    for (a, b), rows in pairs.groupby(["condition_a", "condition_b"], sort=False):
+        by_metric = {row["metric"]: row for row in rows.to_dict("records")}
+        table.add_row(f"{a} - {b}", *(_difference(by_metric[metric]) for metric in _COMPARED))
     return table
+
+
+def _difference(row: Mapping[Hashable, Any]) -> str:
+    star = ("**" if row["p_holm"] < 0.05 else "*") if row["significant"] else ""
+    return f"{row['difference']:+.3f}{star} [{row['low']:+.3f}, {row['high']:+.3f}] ({row['n']:,})"
 
 
 def print_cost(folder: Path, run: Run) -> None:

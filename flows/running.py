@@ -10,7 +10,7 @@ from flows.console import console, watch
 from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
-from tasks.models.bundles import choose, split_chat
+from tasks.models.bundles import choose, require
 from tasks.runs import read_run
 from tasks.start import find_complete, start
 from tasks.study import Condition, Study, make_study, read_study
@@ -57,6 +57,7 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
         console.print(f"complete: {run.name}; nothing to do, nothing paid")
         print_run(folder)
         return 0
+    require(study.models)
     quiet_prefect(folder)
     from flows.representation import representation
 
@@ -85,7 +86,7 @@ def rejudge_run(folder: Path, judge: str) -> int:
     if model and ":" not in model:
         raise BadInput(f"--judge {judge!r} is neither paper nor per_type nor provider:model")
     if model:
-        split_chat(model)
+        choose("offline", {"judge": model})
     quiet_prefect(folder)
     from flows.representation import rejudge
 

@@ -7,9 +7,16 @@ latencies; they are left out of a table's content hash.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 VERSION = 1
+
+
+def _schema(*fields: pa.Field[Any]) -> pa.Schema:
+    return pa.schema(fields)
+
 
 _TEXTS: pa.DataType = pa.list_(pa.string())
 _TIME: pa.DataType = pa.timestamp("us", tz="UTC")
@@ -34,133 +41,117 @@ _EDGE = pa.struct(
 )
 _DROPPED = pa.struct([("kind", pa.string()), ("detail", pa.string())])
 
-TURNS = pa.schema(
-    [
-        pa.field("history", pa.string()),
-        pa.field("session_position", pa.int32()),
-        pa.field("session", pa.string()),
-        pa.field("date", _TIME),
-        pa.field("turn", pa.string()),
-        pa.field("role", pa.string()),
-        pa.field("speaker", pa.string()),
-        pa.field("text", pa.string()),
-        pa.field("caption", pa.string()),
-        pa.field(
-            "content", pa.string()
-        ),  # hash of speaker, text and caption: what an extraction is bought for
-    ]
+TURNS = _schema(
+    pa.field("history", pa.string()),
+    pa.field("session_position", pa.int32()),
+    pa.field("session", pa.string()),
+    pa.field("date", _TIME),
+    pa.field("turn", pa.string()),
+    pa.field("role", pa.string()),
+    pa.field("speaker", pa.string()),
+    pa.field("text", pa.string()),
+    pa.field("caption", pa.string()),
+    pa.field("content", pa.string()),  # hash of speaker, text and caption: what an extraction is bought for
 )
 
-QUESTIONS = pa.schema(
-    [
-        pa.field("question", pa.string()),
-        pa.field("history", pa.string()),
-        pa.field("type", pa.string()),
-        pa.field("text", pa.string()),
-        pa.field("reference", pa.string()),
-        pa.field("reference_kind", pa.string()),
-        pa.field("date", _TIME),
-        pa.field("evidence", _TEXTS),
-        pa.field("evidence_sessions", pa.list_(pa.int32())),
-        pa.field("unresolved_evidence", _TEXTS),
-        pa.field("abstention", pa.bool_()),
-    ]
+QUESTIONS = _schema(
+    pa.field("question", pa.string()),
+    pa.field("history", pa.string()),
+    pa.field("type", pa.string()),
+    pa.field("text", pa.string()),
+    pa.field("reference", pa.string()),
+    pa.field("reference_kind", pa.string()),
+    pa.field("date", _TIME),
+    pa.field("evidence", _TEXTS),
+    pa.field("evidence_sessions", pa.list_(pa.int32())),
+    pa.field("unresolved_evidence", _TEXTS),
+    pa.field("abstention", pa.bool_()),
 )
 
-EXTRACTIONS = pa.schema(
-    [
-        pa.field("content", pa.string()),
-        pa.field("model", pa.string()),
-        pa.field("prompt", pa.string()),  # hash of the prompt's text
-        pa.field("status", pa.string()),  # ok | empty | failed
-        pa.field("reason", pa.string()),
-        pa.field("final", pa.bool_()),  # of a failure: false is tried again by the next run
-        pa.field("nodes", pa.list_(_NODE)),
-        pa.field("edges", pa.list_(_EDGE)),
-        pa.field("dropped", pa.list_(_DROPPED)),
-        pa.field("call", pa.string()),
-        pa.field("attempt", pa.int32()),
-    ]
+EXTRACTIONS = _schema(
+    pa.field("content", pa.string()),
+    pa.field("model", pa.string()),
+    pa.field("prompt", pa.string()),  # hash of the prompt's text
+    pa.field("status", pa.string()),  # ok | empty | failed
+    pa.field("reason", pa.string()),
+    pa.field("final", pa.bool_()),  # of a failure: false is tried again by the next run
+    pa.field("nodes", pa.list_(_NODE)),
+    pa.field("edges", pa.list_(_EDGE)),
+    pa.field("dropped", pa.list_(_DROPPED)),
+    pa.field("call", pa.string()),
+    pa.field("attempt", pa.int32()),
 )
 
-RECALLS = pa.schema(
-    [
-        pa.field("question", pa.string()),
-        pa.field("condition", pa.string()),
-        pa.field("status", pa.string()),  # ok | failed
-        pa.field("reason", pa.string()),
-        pa.field("final", pa.bool_()),
-        pa.field("context", pa.string()),
-        pa.field("context_tokens", pa.int64()),  # o200k_base
-        pa.field("items", pa.int32()),
-        pa.field("edges", pa.int32()),
-        pa.field("turns", _TEXTS),  # distinct turns that the context stands on, best first
-        pa.field("scores", pa.list_(pa.float64())),
-        pa.field("flags", _TEXTS),
-        pa.field("memory_items", pa.int64()),
-        pa.field("memory_edges", pa.int64()),
-        pa.field("memory_bytes", pa.int64()),
-        pa.field("latency_ms", pa.float64()),
-    ]
+RECALLS = _schema(
+    pa.field("question", pa.string()),
+    pa.field("condition", pa.string()),
+    pa.field("status", pa.string()),  # ok | failed
+    pa.field("reason", pa.string()),
+    pa.field("final", pa.bool_()),
+    pa.field("context", pa.string()),
+    pa.field("context_tokens", pa.int64()),  # o200k_base
+    pa.field("items", pa.int32()),
+    pa.field("edges", pa.int32()),
+    pa.field("turns", _TEXTS),  # distinct turns that the context stands on, best first
+    pa.field("scores", pa.list_(pa.float64())),
+    pa.field("flags", _TEXTS),
+    pa.field("memory_items", pa.int64()),
+    pa.field("memory_edges", pa.int64()),
+    pa.field("memory_bytes", pa.int64()),
+    pa.field("latency_ms", pa.float64()),
 )
 
-ANSWERS = pa.schema(
-    [
-        pa.field("question", pa.string()),
-        pa.field("condition", pa.string()),
-        pa.field("status", pa.string()),  # ok | failed
-        pa.field("reason", pa.string()),
-        pa.field("final", pa.bool_()),
-        pa.field("answer", pa.string()),
-        pa.field("call", pa.string()),
-        pa.field("model", pa.string()),  # that the provider says has answered
-        pa.field("attempt", pa.int32()),
-    ]
+ANSWERS = _schema(
+    pa.field("question", pa.string()),
+    pa.field("condition", pa.string()),
+    pa.field("status", pa.string()),  # ok | failed
+    pa.field("reason", pa.string()),
+    pa.field("final", pa.bool_()),
+    pa.field("answer", pa.string()),
+    pa.field("call", pa.string()),
+    pa.field("model", pa.string()),  # that the provider says has answered
+    pa.field("attempt", pa.int32()),
 )
 
-VERDICTS = pa.schema(
-    [
-        pa.field("question", pa.string()),
-        pa.field("condition", pa.string()),
-        pa.field("judge", pa.string()),  # paper | per_type
-        pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered
-        pa.field("reason", pa.string()),
-        pa.field("final", pa.bool_()),
-        pa.field("correct", pa.bool_()),  # null unless judged
-        pa.field("why", pa.string()),
-        pa.field("call", pa.string()),
-        pa.field("model", pa.string()),
-        pa.field("attempt", pa.int32()),
-    ]
+VERDICTS = _schema(
+    pa.field("question", pa.string()),
+    pa.field("condition", pa.string()),
+    pa.field("judge", pa.string()),  # paper | per_type
+    pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered
+    pa.field("reason", pa.string()),
+    pa.field("final", pa.bool_()),
+    pa.field("correct", pa.bool_()),  # null unless judged
+    pa.field("why", pa.string()),
+    pa.field("call", pa.string()),
+    pa.field("model", pa.string()),
+    pa.field("attempt", pa.int32()),
 )
 
-METRICS = pa.schema(
-    [
-        pa.field("question", pa.string()),
-        pa.field("history", pa.string()),
-        pa.field("type", pa.string()),
-        pa.field("condition", pa.string()),
-        pa.field("abstention", pa.bool_()),
-        pa.field("status", pa.string()),  # answered | failed
-        pa.field("reason", pa.string()),
-        pa.field("precision", pa.float64()),
-        pa.field("recall", pa.float64()),
-        pa.field("f1", pa.float64()),
-        pa.field("f1_improved", pa.float64()),
-        pa.field("judge", pa.float64()),  # 1, 0, or null where there is no verdict
-        pa.field("judge_status", pa.string()),
-        pa.field("context_tokens", pa.int64()),
-        pa.field("turn_recall_1", pa.float64()),
-        pa.field("turn_recall_5", pa.float64()),
-        pa.field("turn_recall_10", pa.float64()),
-        pa.field("turn_mrr", pa.float64()),
-        pa.field("turn_ndcg_10", pa.float64()),
-        pa.field("session_recall_1", pa.float64()),
-        pa.field("session_recall_5", pa.float64()),
-        pa.field("session_recall_10", pa.float64()),
-        pa.field("session_mrr", pa.float64()),
-        pa.field("session_ndcg_10", pa.float64()),
-    ]
+METRICS = _schema(
+    pa.field("question", pa.string()),
+    pa.field("history", pa.string()),
+    pa.field("type", pa.string()),
+    pa.field("condition", pa.string()),
+    pa.field("abstention", pa.bool_()),
+    pa.field("status", pa.string()),  # answered | failed
+    pa.field("reason", pa.string()),
+    pa.field("precision", pa.float64()),
+    pa.field("recall", pa.float64()),
+    pa.field("f1", pa.float64()),
+    pa.field("f1_improved", pa.float64()),
+    pa.field("judge", pa.float64()),  # 1, 0, or null where there is no verdict
+    pa.field("judge_status", pa.string()),
+    pa.field("context_tokens", pa.int64()),
+    pa.field("turn_recall_1", pa.float64()),
+    pa.field("turn_recall_5", pa.float64()),
+    pa.field("turn_recall_10", pa.float64()),
+    pa.field("turn_mrr", pa.float64()),
+    pa.field("turn_ndcg_10", pa.float64()),
+    pa.field("session_recall_1", pa.float64()),
+    pa.field("session_recall_5", pa.float64()),
+    pa.field("session_recall_10", pa.float64()),
+    pa.field("session_mrr", pa.float64()),
+    pa.field("session_ndcg_10", pa.float64()),
 )
 
 TABLES: dict[str, pa.Schema] = {

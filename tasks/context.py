@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
 from tasks.models.bundles import chat_model, embedder
-from tasks.models.catalogue import ModelChoice, Role
+from tasks.models.catalogue import ModelChoice
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
 from tasks.models.offline import minilm
@@ -27,10 +27,12 @@ from tasks.prompts.hashing import request_hash
 from tasks.runs import Run, read_run
 from tasks.stage import Work
 
+Role = Literal["extractor", "query", "answerer", "judge", "embedder"]
 T = TypeVar("T")
 
 _lock = threading.Lock()
 _gateways: dict[tuple[str, str, bool], Gateway] = {}
+_last = [Totals()]
 
 
 def _gateway(store: str, run: str, retry_failed: bool) -> Gateway:
@@ -51,6 +53,7 @@ def closed_models() -> Iterator[None]:
     finally:
         with _lock:
             for gateway in _gateways.values():
+                _last[0] = gateway.ledger.totals(now=True)
                 gateway.close()
             _gateways.clear()
 
@@ -74,8 +77,9 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
 class Undeclared:
     """Stands where a work has declared no model: asking it would make the work's fingerprint a lie."""
 
-    name = "none"
-    dimensions = 0
+    def __init__(self, name: str = "none", dimensions: int = 0) -> None:
+        self.name = name
+        self.dimensions = dimensions
 
     def ask(self, request: ChatRequest, read: Callable[[str], T]) -> Reply[T]:
         """Refuse.
@@ -145,7 +149,7 @@ def totals_now() -> Totals:
         gateways = list(_gateways.values())
     for gateway in gateways:
         return gateway.ledger.totals(now=True)
-    return Totals()
+    return _last[0]
 
 
 def ledger_rows(run: Run) -> pa.Table:

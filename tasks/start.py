@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory.errors import BadInput
-from tasks.context import ledger_rows
+from memory.protocol import Models
+from memory.systems import find
+from tasks.context import Undeclared, ledger_rows
 from tasks.load import conversations_of
+from tasks.models.bundles import choose
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
@@ -24,7 +27,7 @@ def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tup
     Raises:
         BadInput: If the study or the data cannot be used, or `out` holds another run.
     """
-    study.check()
+    _check(study)
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
     name = study.run_name(conversations.sha256)
     folder = (out or RUNS / name).resolve()
@@ -101,6 +104,16 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     to = folder / "rejudged" / judged_by
     publish_verdicts(folder, to, made)
     return to
+
+
+def _check(study: Study) -> None:
+    """Refuse what cannot run, before anything does: each memory is made once, with models that are never asked."""
+    choose("offline", study.models.model_dump(exclude={"json_mode"}))
+    unasked = Undeclared(study.models.embedder, 1)
+    for condition in study.conditions:
+        arm = condition.arm(study.benchmark)
+        system = find(condition.system)
+        system(system.Settings(**arm["settings"]), Models(unasked, unasked))
 
 
 @contextmanager

@@ -103,9 +103,7 @@ class Study(BaseModel):
     conditions: tuple[Condition, ...] = Field(
         tuple(Condition.parse(s) for s in DEFAULT_SYSTEMS), description="The arms of the study.", min_length=1
     )
-    models: ModelChoice = Field(
-        BUNDLES["offline"], description="Who extracts, answers, judges and embeds."
-    )
+    models: ModelChoice = Field(BUNDLES["offline"], description="Who extracts, answers, judges and embeds.")
     extraction_prompt: Literal["role_aware", "plain"] = Field(
         "role_aware", description="Appendix A.3 (knows who speaks) or A.4 of the paper."
     )
@@ -141,15 +139,6 @@ class Study(BaseModel):
             raise ValueError(f"two conditions are called {min(twice)!r}: give one another name")
         return self
 
-    def check(self) -> None:
-        """Refuse what cannot run, before anything does.
-
-        Raises:
-            BadInput: Naming the condition and the field.
-        """
-        for condition in self.conditions:
-            condition.resolved(self.benchmark)
-
     def run_name(self, data_sha256: str) -> str:
         """The run's folder name: a hash of all that can change a result, the data included."""
         identity = self.model_dump(mode="json", exclude={"retry_failed"})
@@ -174,7 +163,7 @@ def read_study(path: Path) -> dict[str, Any]:
 
 
 def make_study(fields: dict[str, Any]) -> Study:
-    """A checked study.
+    """A study whose conditions can be resolved.
 
     Raises:
         BadInput: Naming the first field that is wrong.
@@ -185,5 +174,6 @@ def make_study(fields: dict[str, Any]) -> Study:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "study"
         raise BadInput(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
-    study.check()
+    for condition in study.conditions:
+        condition.resolved(study.benchmark)
     return study

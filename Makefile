@@ -1,0 +1,31 @@
+# make study: a fresh machine to a printed table. make test: the whole suite. Both make .venv if it is not there.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: study test lint bench clean
+
+study: .venv/installed
+	$(BIN)/palimpsest run
+
+test: .venv/tested
+	$(BIN)/python -m pytest
+
+lint: .venv/tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/tested
+	for file in tests/benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TypeVar
@@ -85,9 +85,13 @@ class Gateway:
             ProviderFault: If there is no reply, for this call.
             CallRefused: If there will be none for any call.
         """
-        self._breaker.check(alias)
+
+        def checked(seconds: float) -> T:
+            self._breaker.check(alias)
+            return ask(seconds)
+
         try:
-            bought = persist(ask, patience)
+            bought = persist(checked, patience)
         except ProviderFault as fault:
             self._breaker.failed(alias, fault)
             if isinstance(fault, AccessRefused):
@@ -110,5 +114,6 @@ class Gateway:
         except BaseException:
             for future in futures:
                 future.cancel()
+            wait(futures)
             raise
         return [future.result() for future in futures]

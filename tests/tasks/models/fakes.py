@@ -169,7 +169,7 @@ class FakeServer:
     def texts(self) -> list[str]:
         """Every text that was sent to be embedded, in order of arrival."""
         with self._lock:
-            return [t for r in self.requests if "embed" in r.path for t in _inputs(r)]
+            return [t for r in self.requests if "embed" in r.path for t in inputs(r)]
 
     def answer(self, request: Request) -> Answer:
         with self._lock:
@@ -232,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def _inputs(request: Request) -> list[str]:
+def inputs(request: Request) -> list[str]:
     texts = request.body["input"]
     return [texts] if isinstance(texts, str) else texts
 
@@ -247,9 +247,9 @@ def _render(fake: FakeServer, request: Request, answer: Answer) -> bytes:
     model = answer.model or request.body.get("model", "")
     if "embed" in request.path:
         make = answer.vector or (lambda text: good_vector(text, fake.dimensions))
-        rows = [make(text) for text in _inputs(request)]
+        rows = [make(text) for text in inputs(request)]
         rows = rows[: len(rows) - answer.missing_rows]
-        tokens = sum(len(text.split()) for text in _inputs(request))
+        tokens = sum(len(text.split()) for text in inputs(request))
         return json.dumps(
             _openai_vectors(rows, model, tokens) if openai else _ollama_vectors(rows, model, tokens)
         ).encode()

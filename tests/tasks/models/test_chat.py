@@ -264,7 +264,7 @@ def test_a_provider_that_is_down_stops_the_run_after_some_calls(
 def test_many_requests_keep_their_order_and_the_limit_on_concurrency(
     server: FakeServer, asker: Asker, open_gateway: Opener
 ) -> None:
-    server.always(lambda asked: fakes.chat(f"re: {asked.user}"))
+    server.always(lambda asked: fakes.chat(f"re: {asked.user}", hang=0.02))
     results = asker(open_gateway()).ask_many([request(str(row)) for row in range(40)], str)
     assert [result.value for result in results if isinstance(result, Reply)] == [
         f"re: {n}" for n in range(40)

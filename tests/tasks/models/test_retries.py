@@ -1,0 +1,81 @@
+"""How long the gateway waits, and when it gives up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.models.providers import RequestRejected, TransportFault
+from tasks.models.retries import Patience, persist, retry_after
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def clock(self) -> float:
+        return self.now
+
+
+@given(st.floats(1, 200), st.integers(0, 12), st.floats(0, 1), st.none() | st.floats(0, 50))
+def test_no_call_outlives_its_deadline_or_its_retries(
+    deadline: float, retries: int, jitter: float, asked: float | None
+) -> None:
+    time = Time()
+    patience = Patience(deadline, retries, sleep=time.sleep, clock=time.clock, jitter=lambda: jitter)
+    tries: list[float] = []
+
+    def ask(seconds: float) -> str:
+        tries.append(seconds)
+        raise TransportFault("HTTP 503", asked)
+
+    with pytest.raises(TransportFault) as fault:
+        persist(ask, patience)
+    assert time.now < deadline
+    assert len(tries) <= retries + 1
+    assert fault.value.retries == len(tries) - 1
+    assert all(seconds > 0 for seconds in tries)
+
+
+def test_waits_double_up_to_the_longest() -> None:
+    patience = Patience(first_wait=1, longest_wait=5, jitter=lambda: 1.0)
+    assert [patience.wait(retry, None) for retry in range(5)] == [1, 2, 4, 5, 5]
+    assert Patience(jitter=lambda: 0.0).wait(0, 30.0) == 30.0
+
+
+def test_a_rejected_request_is_not_tried_again() -> None:
+    tries = []
+
+    def ask(seconds: float) -> str:
+        tries.append(seconds)
+        raise RequestRejected("HTTP 400")
+
+    with pytest.raises(RequestRejected):
+        persist(ask, Patience(sleep=tries.append))
+    assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("", None), ("soon", None), ("nan", 0.0)],
+)
+def test_retry_after_in_seconds(value: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": value}) == seconds
+
+
+def test_retry_after_as_a_date() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    wait = retry_after({"retry-after": later})
+    assert wait is not None
+    assert 50 < wait <= 60
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert retry_after({}) is None

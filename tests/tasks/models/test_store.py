@@ -1,0 +1,146 @@
+"""The store keeps what was bought, gives it back bit by bit, and runs nothing that it finds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import diskcache
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
+
+from memory.errors import BadInput
+from tasks.models.store import Store
+
+
+class Bomb:
+    """Unpickling it makes a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def plant(folder: Path, key: Any, raw: int, mode: int, value: Any, filename: str | None = None) -> None:
+    Store(folder).close()
+    with sqlite3.connect(folder / "cache.db") as database:
+        database.execute(
+            "INSERT INTO Cache (key, raw, store_time, access_time, mode, filename, value)"
+            " VALUES (?, ?, 0, 0, ?, ?, ?)",
+            (key, raw, mode, filename, value),
+        )
+    database.close()
+
+
+def test_a_pickled_value_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    plant(tmp_path / "s", "id", 1, 4, pickle.dumps(Bomb(tmp_path / "boom")))
+    store = Store(tmp_path / "s")
+    with pytest.raises(BadInput, match=r"store .*/s: .*pickled value"):
+        store.reply("id")
+    with pytest.raises(BadInput, match="pickled value"):
+        store.vectors(["id"])
+    assert not (tmp_path / "boom").exists()
+    # The same entry does run where the cache is opened as diskcache does by default.
+    diskcache.Cache(str(tmp_path / "s"), disk=diskcache.Disk).get("id")
+    assert (tmp_path / "boom").exists()
+
+
+def test_a_pickled_key_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    plant(tmp_path / "s", pickle.dumps(Bomb(tmp_path / "boom")), 0, 1, "{}")
+    with pytest.raises(BadInput, match="pickled key"):
+        list(Store(tmp_path / "s")._cache)
+    assert not (tmp_path / "boom").exists()
+
+
+@pytest.mark.parametrize("mode", [2, 3, 4])
+def test_a_reference_to_a_file_is_neither_read_nor_deleted(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "secret").write_text('{"text": "secret"}')
+    plant(tmp_path / "s", "id", 1, mode, None, filename="../secret")
+    store = Store(tmp_path / "s")
+    with pytest.raises(BadInput, match=r"reference to a file|pickled"):
+        store.reply("id")
+    with pytest.raises(BadInput, match="reference to a file"):
+        store.keep_replies({"id": {"text": "new"}})
+    assert (tmp_path / "secret").exists()
+
+
+@pytest.mark.parametrize("value", [7, "no json", "[1]", b"abc"])
+def test_an_entry_that_is_no_reply_is_refused(tmp_path: Path, value: object) -> None:
+    plant(tmp_path / "s", "id", 1, 1, value)
+    with pytest.raises(BadInput, match="store"):
+        Store(tmp_path / "s").reply("id")
+
+
+@pytest.mark.parametrize("value", ["text", b"", b"\x01\0\0\0", b"\x02\0\0\0" + bytes(4), bytes(9)])
+def test_an_entry_that_is_no_vector_is_refused(tmp_path: Path, value: object) -> None:
+    plant(tmp_path / "s", "id", 1, 1, value)
+    with pytest.raises(BadInput, match="store"):
+        Store(tmp_path / "s").vectors(["id"])
+
+
+def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "cache.db").write_bytes(b"this is not SQLite" * 100)
+    with pytest.raises(BadInput, match="use another --store") as error:
+        Store(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_the_folder_is_private(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir(mode=0o755)
+    Store(tmp_path / "s")
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o700
+
+
+def test_nothing_is_evicted_beyond_diskcaches_own_limit(tmp_path: Path) -> None:
+    diskcache.Cache(
+        str(tmp_path / "s"), size_limit=1000, cull_limit=10, eviction_policy="least-recently-used"
+    )
+    store = Store(tmp_path / "s")
+    for start in range(0, 1000, 100):
+        store.keep_replies({f"id{i}": {"text": "x" * 1000} for i in range(start, start + 100)})
+    assert all(store.reply(f"id{i}") for i in range(1000))
+
+
+@given(np_st.arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 9))))
+def test_vectors_come_back_bit_by_bit(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
+    store = Store(tmp_path_factory.mktemp("store"))
+    ids = [f"v{i}" for i in range(len(rows))]
+    store.keep_vectors(ids, rows)
+    found = store.vectors([*ids, "missing"])
+    store.close()
+    assert list(found) == ids
+    assert np.stack([found[i] for i in ids]).tobytes() == rows.tobytes()
+
+
+def test_any_text_comes_back(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    record = {"text": "é 😀 \ud800 \x00 ' -- \n", "n": None}
+    store.keep_replies({"id": record})
+    assert store.reply("id") == record
+
+
+def _keep(folder: Path, start: int) -> None:
+    store = Store(folder)
+    for i in range(start, start + 20):
+        store.keep_replies({f"id{i}": {"n": i}})
+
+
+def test_several_processes_may_write_at_once(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_keep, args=(tmp_path, start)) for start in (0, 20)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    store = Store(tmp_path)
+    assert all(store.reply(f"id{i}") == {"n": i} for i in range(40))

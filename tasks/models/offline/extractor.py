@@ -77,9 +77,12 @@ def extract(role: str, text: str) -> str:
         return ExtractionReply().model_dump_json()
     who = "the user" if speaker == "User" else "a speaker of the conversation"
     nodes = {"speaker": NodeReply(label="Person", title=speaker, content=who)}
+    told: set[str] = set()
     for node in chosen:
-        title = node.phrase.text
-        nodes[node.key] = NodeReply(label=_label(node), title=title, content=node.clause.text)
+        # Once for each clause: two descriptors that share a whole clause would look like one entity.
+        content = node.clause.text if node.clause.text not in told else None
+        told.add(node.clause.text)
+        nodes[node.key] = NodeReply(label=_label(node), title=node.phrase.text, content=content)
     edges = {f"e{number}": edge for number, edge in enumerate(_edges(chosen, pronouns), 1)}
     if not any("speaker" in (edge.source, edge.target) for edge in edges.values()):
         del nodes["speaker"]

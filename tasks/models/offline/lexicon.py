@@ -31,7 +31,7 @@ FUNCTION_WORDS = _words("""
     """)
 
 DETERMINERS = _words(
-    "a an the my your his her its our their this that these those some any each every another no own new"
+    "a an the my your his her its our their some any each every another no own new"
 )
 
 FIRST_PERSON = _words("i i'm i've i'd i'll my mine me we we're we've our us myself")

@@ -19,18 +19,18 @@ from memory.profiles import GraphSettings
 
 VERSION = 1
 _TIME: pa.DataType = pa.timestamp("us", tz="UTC")
-_SOURCES: pa.DataType = pa.list_(pa.string())
-_ATTRIBUTES: pa.DataType = pa.list_(
-    pa.struct(
-        [
-            ("name", pa.string()),
-            ("value", pa.string()),  # JSON, so that a value keeps its type
-            ("time", _TIME),
-            ("turn", pa.string()),
-            ("confidence", pa.float64()),
-        ]
-    )
+# "element" is what Parquet calls the items of a list: so a table comes back with the very schema it had.
+_SOURCES: pa.DataType = pa.list_(pa.field("element", pa.string()))
+_VERSION: pa.DataType = pa.struct(
+    [
+        ("name", pa.string()),
+        ("value", pa.string()),  # JSON, so that a value keeps its type
+        ("time", _TIME),
+        ("turn", pa.string()),
+        ("confidence", pa.float64()),
+    ]
 )
+_ATTRIBUTES: pa.DataType = pa.list_(pa.field("element", _VERSION))
 """The versions of each attribute, one name after another; the last version of a name is the one that
 stands."""
 
@@ -66,7 +66,7 @@ def node_schema(dimensions: int) -> pa.Schema:
             ("turns_at_last_access", pa.int64()),
             ("degree", pa.int64()),
             ("sources", _SOURCES),
-            ("vector", pa.list_(pa.float32(), dimensions)),
+            ("vector", vector_type(dimensions)),
         ]
     )
 
@@ -138,9 +138,9 @@ def _facts(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
 
 
 def _node_table(graph: MemoryGraph) -> pa.Table:
+    schema = node_schema(graph.dimensions)
     nodes = list(graph.nodes())
     columns = graph.columns[graph.live]
-    flat = np.ascontiguousarray(graph.vectors.matrix[graph.live]).reshape(-1)
     # The numbers go over as whole columns; only texts are walked node by node.
     data = [
         pa.array([node.id for node in nodes], pa.string()),
@@ -156,9 +156,9 @@ def _node_table(graph: MemoryGraph) -> pa.Table:
         pa.array(columns["turns_at_last_access"]),
         pa.array(columns["degree"]),
         pa.array([node.sources for node in nodes], _SOURCES),
-        pa.FixedSizeListArray.from_arrays(pa.array(flat, pa.float32()), graph.dimensions),
+        vector_column(graph.vectors.matrix[graph.live]),
     ]
-    return pa.Table.from_arrays(data, schema=node_schema(graph.dimensions))
+    return pa.Table.from_arrays(data, schema=schema)
 
 
 def _edge_row(edge: Edge) -> dict[str, object]:
@@ -193,6 +193,18 @@ def _attributes(rows: Iterable[Mapping[str, Any]]) -> Attributes:
         version = Version(json.loads(row["value"]), row["time"], row["turn"], row["confidence"])
         attributes.setdefault(row["name"], []).append(version)
     return attributes
+
+
+def vector_type(dimensions: int) -> pa.DataType:
+    """The Arrow type of a column of vectors."""
+    return pa.list_(pa.field("element", pa.float32()), dimensions)
+
+
+def vector_column(matrix: Vectors) -> pa.Array[Any]:
+    """A matrix `(rows, dimensions)` as a column of vectors."""
+    dimensions = matrix.shape[1]
+    flat = pa.array(np.ascontiguousarray(matrix).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, dimensions).cast(vector_type(dimensions))
 
 
 def vectors_of(table: pa.Table, dimensions: int) -> Vectors:

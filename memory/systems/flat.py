@@ -15,7 +15,7 @@ from memory.models import Vectors
 from memory.protocol import Models, Recall, Size, Source
 from memory.systems.keeping import TurnKeeper, TurnSettings
 from memory.systems.turns import RULE, stored
-from memory.tables import vectors_of
+from memory.tables import vector_column, vectors_of
 from memory.vectors import VectorIndex
 
 
@@ -83,10 +83,9 @@ class Flat(TurnKeeper[FlatSettings]):
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables `turns` and `vectors`."""
-        flat = pa.array(self.vectors.matrix.reshape(-1), pa.float32())
-        vectors = pa.FixedSizeListArray.from_arrays(flat, self.vectors.dimensions)
         positions = pa.array(self.positions, pa.int64())
-        return {**super().tables(), "vectors": pa.table({"position": positions, "vector": vectors})}
+        vectors = pa.table({"position": positions, "vector": vector_column(self.vectors.matrix)})
+        return {**super().tables(), "vectors": vectors}
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: FlatSettings, models: Models) -> Self:

@@ -88,7 +88,7 @@ class GraphMemory:
         flags = {
             "no_entities": not entities,
             "no_roots": not found.nodes,
-            "below_floor": bool(roots) and roots[0].score < self.floor,
+            "below_floor": bool(roots) and max(root.score for root in roots) < self.floor,
             "dead_root": len(roots) > sum(root.id in self.graph for root in roots),
             "entity_without_vector": len(units) < len(entities),
             "nodes_without_vector": self.graph.unembedded > 0,

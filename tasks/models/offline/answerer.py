@@ -51,6 +51,7 @@ _ADVICE = re.compile(
 )
 
 _HEAD = re.compile(r"(?:\d+[.)]\s*)?([A-Z][^:–]{2,60}?)(?::|\s[-–])\s")
+_NAMED = re.compile(r"\b(?:named|called|titled)\s+$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b", re.I)
 _FORMERLY = re.compile(
     r"\b(?:previous(?:ly)?|initial(?:ly)?|original(?:ly)?|former(?:ly)?|used to|first)\b", re.I
@@ -102,10 +103,10 @@ def answer(question: str, context: str, *, abstains: bool, question_date: str | 
     asked = _last_sentence(question)
     kind = next((name for name, cue in _KINDS if cue.search(asked)), "what")
     ranked = _by_time(asked, rank(_numbered(asked, read(context)), content(question)))
-    if not ranked or ranked[0][0] == 0.0:
-        return DECLINED if abstains else _guess(kind)
-    if abstains and ranked[0][0] < _TOO_LITTLE:
+    if abstains and (not ranked or ranked[0][0] < _TOO_LITTLE):
         return DECLINED
+    if not ranked:
+        return _guess(kind)
     time = elapsed(asked, [passage for _, passage in ranked], question_date)
     return time if time is not None else _cut(kind, question, asked, ranked)
 
@@ -222,4 +223,4 @@ def _fit(kind: str, phrase: Phrase, passage: Passage) -> float:
     if kind == "who":
         kin = bool(LABEL_CUES["Person"].intersection(phrase.text.lower().split()))
         return 0.2 * (phrase.proper or kin)
-    return 0.1 * phrase.proper
+    return 0.1 * phrase.proper + 0.2 * bool(_NAMED.search(passage.text[:start]))

@@ -9,30 +9,29 @@ def _words(text: str) -> frozenset[str]:
 
 FUNCTION_WORDS = _words("""
     a able about above across actually after again against ago all almost along already also although
-    always am among an and another any anybody anyone anything anyway are aren't around as at away back be
-    because been before behind being below besides best better between beyond both but by can can't cannot
-    certainly could couldn't currently definitely despite did didn't do does doesn't doing don't done down
-    during each either else enough especially etc even ever every everyone everything except far few
-    finally first for from further generally get gets getting got gotten had hadn't has hasn't have
-    haven't having he he'd he's hello hence her here here's hers herself hey hi him himself his honestly
-    how how's however i i'd i'll i'm i've if in indeed inside instead into is isn't it it'd it'll it's its
-    itself just kind kinda last lately later least less let let's like likely little lot lots many may
-    maybe me meanwhile might mine more most mostly much must my myself near nearly neither never next no
-    nobody none nor not nothing now of off often oh ok okay on once one only onto or other others
-    otherwise ought our ours ourselves out outside over own per perhaps please plus possibly pretty
-    probably quite rather really recently regarding same second several shall she she'd she's should
-    shouldn't since so some somebody someone something sometimes somewhat soon still such sure than thank
-    thanks that that'd that's the their theirs them themselves then there there's therefore these they
-    they'd they're they've this those though through throughout thus till to today together tomorrow
-    tonight too toward towards under unfortunately unless until up upon us usually various very via was
-    wasn't way we we'd we'll we're we've well were weren't what what's whatever when whenever where
-    whether which while who who's whoever whole whom whose why will with within without won't would
-    wouldn't wow yeah yes yesterday yet you you'd you'll you're you've your yours yourself
+    always am among an and another any anybody anyone anything anyway are aren't around as at away back
+    be because been before behind being below besides best better between beyond both but by called can
+    can't cannot certainly could couldn't currently definitely despite did didn't do does doesn't doing
+    don't done down during each either else enough especially etc even ever every everyone everything
+    except far few finally first for from further generally get gets getting got gotten had hadn't has
+    hasn't have haven't having he he'd he's hello hence her here here's hers herself hey hi him himself
+    his honestly how how's however i i'd i'll i'm i've if in indeed inside instead into is isn't it it'd
+    it'll it's its itself just kind kinda last lately later least less let let's like likely little lot
+    lots many may maybe me meanwhile might mine more most mostly much must my myself named near nearly
+    neither never next no nobody none nor not nothing now of off often oh ok okay on once one only onto
+    or other others otherwise ought our ours ourselves out outside over own per perhaps please plus
+    possibly pretty probably quite rather really recently regarding same second several shall she she'd
+    she's should shouldn't since so some somebody someone something sometimes somewhat soon still such
+    sure than thank thanks that that'd that's the their theirs them themselves then there there's
+    therefore these they they'd they're they've this those though through throughout thus till titled to
+    today together tomorrow tonight too toward towards under unfortunately unless until up upon us
+    usually various very via was wasn't way we we'd we'll we're we've well were weren't what what's
+    whatever when whenever where whether which while who who's whoever whole whom whose why will with
+    within without won't would wouldn't wow yeah yes yesterday yet you you'd you'll you're you've your
+    yours yourself
     """)
 
-DETERMINERS = _words(
-    "a an the my your his her its our their some any each every another no own new"
-)
+DETERMINERS = _words("a an the my your his her its our their some any each every another no own new")
 
 FIRST_PERSON = _words("i i'm i've i'd i'll my mine me we we're we've our us myself")
 

@@ -73,7 +73,7 @@ def _line(line: str, place: int) -> list[Passage]:
     if edge := _EDGE.match(line):
         attributes = _ATTRIBUTE.sub(" ", edge["attributes"] or "")
         text = f"{edge['source']} {edge['verb']} {edge['target']} {attributes}"
-        return [Passage(text.strip(), place, _day(edge["said"] or ""))]
+        return [Passage(" ".join(text.split()), place, _day(edge["said"] or ""))]
     if node := _NODE.match(line):
         return [Passage(node["text"] or node["title"], place, _day(node["said"] or ""))]
     return [] if line in {"Nodes:", "Edges:"} else [Passage(line, place, None)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.errors import BadInput
 from tasks.models.catalogue import BUNDLES, OFFLINE, PROVIDERS, ModelChoice, embed_settings
@@ -12,11 +13,14 @@ from tasks.models.chat import GatewayChat
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
 from tasks.models.offline_provider import OfflineProvider
-from tasks.models.ollama_provider import OllamaProvider
-from tasks.models.openai_provider import OpenAIProvider
 from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
 
-Provider = OfflineProvider | OllamaProvider | OpenAIProvider
+# The clients of the network providers are imported where they are used: an offline study has no need of them.
+if TYPE_CHECKING:
+    from tasks.models.ollama_provider import OllamaProvider
+    from tasks.models.openai_provider import OpenAIProvider
+
+Provider: TypeAlias = "OfflineProvider | OllamaProvider | OpenAIProvider"
 
 
 def choose(bundle: str, overrides: Mapping[str, str] | None = None) -> ModelChoice:
@@ -104,6 +108,8 @@ def _split(name: str) -> tuple[str, str]:
 
 @cache
 def _openai(key: str, base_url: str | None) -> OpenAIProvider:
+    from tasks.models.openai_provider import OpenAIProvider
+
     if not key:
         raise BadInput("OPENAI_API_KEY is not set: export it, or choose --models offline")
     return OpenAIProvider(key, base_url)
@@ -111,6 +117,8 @@ def _openai(key: str, base_url: str | None) -> OpenAIProvider:
 
 @cache
 def _ollama(host: str | None) -> OllamaProvider:
+    from tasks.models.ollama_provider import OllamaProvider
+
     return OllamaProvider(host)
 
 

@@ -63,7 +63,7 @@ class GatewayEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """See `memory.models.Embedder.embed`. Vectors are stored as they came, and scaled here."""
-        distinct = {text: self._input(text) for text in set(texts) if text.strip()}
+        distinct = {text: self._input(text) for text in dict.fromkeys(texts) if text.strip()}
         inputs = {item.call_id: item for item in distinct.values()}
         result = self._replay(inputs)
         missing = [item for call_id, item in inputs.items() if call_id not in result.vectors]
@@ -155,7 +155,7 @@ class GatewayEmbedder:
         defects: Mapping[str, str],
     ) -> list[Entry]:
         """A row for each text. The batch's tokens are shared out by our own count, its time evenly."""
-        shares = _shares(raw.prompt_tokens, [count(item.text) for item in batch])
+        shares = _shares(raw.prompt_tokens, [item.text for item in batch])
         entries = []
         for row, (item, tokens) in enumerate(zip(batch, shares, strict=True)):
             defect = defects.get(item.call_id)
@@ -245,9 +245,9 @@ def _vector(row: Sequence[float] | Vectors, dimensions: int) -> tuple[Vectors, s
     return vector, None
 
 
-def _shares(total: int | None, weights: Sequence[int]) -> list[int | None]:
-    """Integers that sum to the total, in proportion to the weights."""
+def _shares(total: int | None, texts: Sequence[str]) -> list[int | None]:
+    """Integers that sum to the total, in proportion to the texts' own token counts."""
     if total is None:
-        return [None] * len(weights)
-    bounds = np.concatenate([[0], np.cumsum(np.asarray(weights) + 1)])
+        return [None] * len(texts)
+    bounds = np.concatenate([[0], np.cumsum([count(text) + 1 for text in texts])])
     return [int(share) for share in np.diff(total * bounds // bounds[-1])]

@@ -147,7 +147,7 @@ class Ledger:
         self._path = folder / "ledger.sqlite"
         self._lock = threading.Lock()
         self._process = uuid.uuid4().hex
-        self._entered: set[tuple[str, str, str, str]] = set()
+        self._entered: set[int] = set()  # hashes: there may be millions
         self._replays: list[tuple[object, ...]] = []
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -168,7 +168,7 @@ class Ledger:
         rows: list[tuple[object, ...]] = []
         with self._lock:
             for entry in entries:
-                key = (entry.run, entry.stage, entry.condition, entry.call_id)
+                key = hash((entry.run, entry.stage, entry.condition, entry.call_id))
                 if entry.outcome == "replayed" and key in self._entered:
                     continue
                 self._entered.add(key)

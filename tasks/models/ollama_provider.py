@@ -48,6 +48,7 @@ class OllamaProvider:
         # The client sends this key of its own accord if it is set.
         self._secrets = (os.environ.get("OLLAMA_API_KEY", ""),)
         self._deadline = Deadline()
+        self._reached = False
         try:
             self._client = ollama.Client(host, timeout=120.0, event_hooks=hooks(httpx, self._deadline))
         except (ValueError, httpx.InvalidURL) as error:
@@ -101,13 +102,20 @@ class OllamaProvider:
         # `from None`: the library's own errors may quote headers and bodies.
         try:
             with self._deadline.within(seconds):
-                return send()
+                reply = send()
+            self._reached = True
+            return reply
         except ollama.ResponseError as error:
+            self._reached = True
             raise self._fault(error) from None
         except httpx.TimeoutException:
             raise TransportFault("no reply in time") from None
-        except (httpx.HTTPError, ConnectionError) as error:
-            raise TransportFault(f"connection failed ({type(error).__name__}); is Ollama running?") from None
+        except ConnectionError:
+            if not self._reached:
+                raise AccessRefused("ollama: nothing answers; is it running? (OLLAMA_HOST)") from None
+            raise TransportFault("connection failed") from None
+        except httpx.HTTPError as error:
+            raise TransportFault(f"connection failed ({type(error).__name__})") from None
         except ValueError as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
 

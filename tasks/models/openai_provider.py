@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import openai
 
+from memory.errors import BadInput
 from memory.models import ChatRequest
 from tasks.models.calls import Payload
 from tasks.models.deadlines import Deadline, hooks
@@ -41,6 +42,14 @@ class OpenAIProvider:
     local = False
 
     def __init__(self, api_key: str, base_url: str | None = None) -> None:
+        """A provider at an address; none is OpenAI's own.
+
+        Raises:
+            BadInput: If the address is none.
+        """
+        if base_url is not None and not base_url.startswith(("http://", "https://")):
+            raise BadInput("OPENAI_BASE_URL is not an address: give https://host/v1")
+        self._reached = False
         self._secrets = (api_key,)
         self._deadline = Deadline()
         self._client = openai.OpenAI(
@@ -123,14 +132,17 @@ class OpenAIProvider:
         try:
             with self._deadline.within(seconds):
                 raw = send()
+            self._reached = True
             return json.loads(raw.http_response.content)
         except openai.APIStatusError as error:
+            self._reached = True
             raise self._fault(error) from None
         except openai.APITimeoutError:
             raise TransportFault("no reply in time") from None
         except openai.APIConnectionError as error:
-            cause = type(error.__cause__).__name__ if error.__cause__ else "connection error"
-            raise TransportFault(f"connection failed ({cause})") from None
+            if isinstance(error.__cause__, httpx2.ConnectError) and not self._reached:
+                raise AccessRefused("openai: nothing answers at the address (OPENAI_BASE_URL)") from None
+            raise TransportFault(f"connection failed ({type(error.__cause__).__name__})") from None
         except (ValueError, openai.APIError, httpx2.HTTPError) as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
 

@@ -16,7 +16,8 @@ from tests.tasks.models.fakes import FakeServer
 
 
 @pytest.fixture
-def server() -> Iterator[FakeServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with FakeServer() as fake:
         yield fake
 

@@ -135,6 +135,10 @@ class FakeServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Go away: open connections are dropped, and nothing listens any more."""
         self._closing.set()
         self._http.shutdown()
         self._http.server_close()
@@ -183,6 +187,10 @@ class FakeServer:
             self._now += change
             self.most_at_once = max(self.most_at_once, self._now)
 
+    @property
+    def closed(self) -> bool:
+        return self._closing.is_set()
+
     def wait(self, seconds: float) -> None:
         self._closing.wait(seconds)
 
@@ -205,6 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             request = Request(self.path, body, {k.lower(): v for k, v in self.headers.items()})
             answer = self.fake.answer(request)
+            if self.fake.closed:
+                self.close_connection = True
+                return
             if answer.hang:
                 self.fake.wait(answer.hang)
             self._send(answer, _render(self.fake, request, answer))

@@ -70,6 +70,13 @@ def test_a_missing_key_is_told_before_anything_is_asked(monkeypatch: pytest.Monk
         require(choose("published"))
 
 
+def test_an_address_that_is_none_is_told_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
+    with pytest.raises(BadInput, match="OPENAI_BASE_URL is not an address"):
+        require(choose("openai"))
+
+
 def test_one_client_serves_a_process_until_the_environment_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
     first = provider("openai")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.models.calls import Call
@@ -42,6 +42,7 @@ def test_the_id_of_a_call_never_changes_between_releases() -> None:
     assert CALL.id == "2b96a2cdf66b8a2dd0633ca3561b5198c9f4d83600272bce419a52d3ed9063a3"
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_the_order_of_keys_does_not_matter(payload: dict[str, object]) -> None:
     turned = dict(reversed(list(payload.items())))

@@ -261,6 +261,28 @@ def test_a_provider_that_is_down_stops_the_run_after_some_calls(
     assert server.count() == 3
 
 
+def test_a_server_that_was_never_there_stops_the_run_at_once(
+    open_gateway: Opener, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for provider in (OpenAIProvider("sk-test-key", "http://127.0.0.1:9/v1"), OllamaProvider("127.0.0.1:9")):
+        chat = GatewayChat(open_gateway(), provider, ChatSettings("m"), Place("answer"))
+        with pytest.raises(CallRefused, match="nothing answers"):
+            chat.ask(request(), str)
+    assert waits == []
+
+
+def test_a_server_that_goes_away_is_a_fault_of_transport(
+    server: FakeServer, asker: Asker, open_gateway: Opener
+) -> None:
+    chat = asker(open_gateway())
+    chat.ask(request("first"), str)
+    server.close()
+    with pytest.raises(CallFailed, match="connection failed") as failure:
+        chat.ask(request("second"), str)
+    assert not failure.value.final
+
+
 def test_many_requests_keep_their_order_and_the_limit_on_concurrency(
     server: FakeServer, asker: Asker, open_gateway: Opener
 ) -> None:

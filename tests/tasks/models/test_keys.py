@@ -73,6 +73,6 @@ def test_an_address_with_a_password_is_not_shown(open_gateway: Callable[..., Gat
         OllamaProvider("http://user:hidden@127.0.0.1:9"),
     ):
         chat = GatewayChat(open_gateway(), provider, ChatSettings("m"), Place("answer"))
-        with pytest.raises(CallFailed, match="connection failed") as failure:
+        with pytest.raises(CallRefused, match="nothing answers") as failure:
             chat.ask(ChatRequest("answer", "", "q"), str)
         assert "hidden" not in "".join(traceback.format_exception(failure.value))

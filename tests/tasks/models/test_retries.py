@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.models.providers import RequestRejected, TransportFault
@@ -26,6 +26,7 @@ class Time:
         return self.now
 
 
+@settings(deadline=None)
 @given(st.floats(1, 200), st.integers(0, 12), st.floats(0, 1), st.none() | st.floats(0, 50))
 def test_no_call_outlives_its_deadline_or_its_retries(
     deadline: float, retries: int, jitter: float, asked: float | None

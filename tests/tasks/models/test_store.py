@@ -13,7 +13,7 @@ from typing import Any
 import diskcache
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 
@@ -111,6 +111,7 @@ def test_nothing_is_evicted_beyond_diskcaches_own_limit(tmp_path: Path) -> None:
     assert all(store.reply(f"id{i}") for i in range(1000))
 
 
+@settings(deadline=None)
 @given(np_st.arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 9))))
 def test_vectors_come_back_bit_by_bit(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
     store = Store(tmp_path_factory.mktemp("store"))

@@ -111,14 +111,17 @@ def test_nothing_is_evicted_beyond_diskcaches_own_limit(tmp_path: Path) -> None:
     assert all(store.reply(f"id{i}") for i in range(1000))
 
 
-@settings(deadline=None)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+@settings(deadline=None, max_examples=40)
 @given(np_st.arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 9))))
-def test_vectors_come_back_bit_by_bit(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
-    store = Store(tmp_path_factory.mktemp("store"))
+def test_vectors_come_back_bit_by_bit(shared: Store, rows: Any) -> None:
     ids = [f"v{i}" for i in range(len(rows))]
-    store.keep_vectors(ids, rows)
-    found = store.vectors([*ids, "missing"])
-    store.close()
+    shared.keep_vectors(ids, rows)
+    found = shared.vectors([*ids, "missing"])
     assert list(found) == ids
     assert np.stack([found[i] for i in ids]).tobytes() == rows.tobytes()
 

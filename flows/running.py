@@ -13,7 +13,7 @@ from memory.errors import BadInput
 from tasks.models.bundles import choose, require
 from tasks.runs import read_run
 from tasks.start import find_complete, start
-from tasks.study import Condition, Study, make_study, read_study
+from tasks.study import Study, condition_fields, make_study, read_study
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -34,9 +34,7 @@ def study_of(
     made = read_study(file) if file else {}
     made |= {name: value for name, value in fields.items() if value is not None}
     if systems is not None:
-        made["conditions"] = [
-            Condition.parse(text).model_dump() for text in systems.split(",") if text.strip()
-        ]
+        made["conditions"] = [condition_fields(text) for text in systems.split(",") if text.strip()]
     chosen = {role: name for role, name in choices.items() if name is not None}
     if bundle is not None or chosen:
         base = (

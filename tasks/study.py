@@ -38,12 +38,6 @@ class Condition(BaseModel):
         description="improved shows the question's date and lets the answerer abstain; by default as the profile.",
     )
 
-    @classmethod
-    def parse(cls, text: str) -> Condition:
-        """A condition from `system` or `system:profile`."""
-        system, _, profile = text.strip().partition(":")
-        return cls(system=system, profile=profile or "published")
-
     @model_validator(mode="before")
     @classmethod
     def _named(cls, data: Any) -> Any:
@@ -89,6 +83,12 @@ class Condition(BaseModel):
         return {"name": self.name, "system": self.system, "settings": self.resolved(benchmark)}
 
 
+def condition_fields(text: str) -> dict[str, str]:
+    """The fields of a condition that is written `system` or `system:profile`."""
+    system, _, profile = text.strip().partition(":")
+    return {"system": system, "profile": profile or "published"}
+
+
 class Study(BaseModel):
     """What is asked, of which memories, with which models."""
 
@@ -101,7 +101,9 @@ class Study(BaseModel):
         "sample", description="Name of a benchmark, as `palimpsest list benchmarks` shows it."
     )
     conditions: tuple[Condition, ...] = Field(
-        tuple(Condition.parse(s) for s in DEFAULT_SYSTEMS), description="The arms of the study.", min_length=1
+        tuple(Condition.model_validate(condition_fields(s)) for s in DEFAULT_SYSTEMS),
+        description="The arms of the study.",
+        min_length=1,
     )
     models: ModelChoice = Field(BUNDLES["offline"], description="Who extracts, answers, judges and embeds.")
     extraction_prompt: Literal["role_aware", "plain"] = Field(

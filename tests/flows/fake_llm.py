@@ -1,0 +1,63 @@
+"""A fake language model behind `FakeServer`: it tells the project's four kinds of request apart and answers plainly.
+
+It extracts capitalised words, answers with the first line of the context, and judges by containment. It exists so
+that a whole study can run over real HTTP; its quality means nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from memory.prompts import extraction, query_entities
+from tasks.prompts import answer, judge
+from tests.tasks.models.fakes import Answer, Request, chat
+
+_EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_aware", "plain")}
+_QUERY = query_entities.request("x").system
+_JUDGE = {
+    judge.request(name, "q", "r", "a", question_type=kind, abstention=abstention).system
+    for name in ("paper", "per_type")
+    for kind in ("temporal-reasoning", "knowledge-update", "single-session-preference", "other")
+    for abstention in (False, True)
+}
+_ANSWER = {
+    answer.request("q", context, profile=profile, question_date="d").system
+    for profile in ("published", "improved")
+    for context in ("c", "")
+}
+
+
+def kind_of(request: Request) -> str:
+    """`extract`, `query`, `answer` or `judge`."""
+    system = request.body["messages"][0]["content"]
+    if system in _EXTRACT:
+        return "extract"
+    if system == _QUERY:
+        return "query"
+    if system in _JUDGE:
+        return "judge"
+    assert system in _ANSWER, system[:200]
+    return "answer"
+
+
+def reply(request: Request) -> Answer:
+    """An answer by the kind of request; embeddings are the server's own."""
+    if "messages" not in request.body:
+        return Answer()
+    text = request.user
+    names = list(dict.fromkeys(re.findall(r"\b[A-Z][a-z]{3,}\b", text)))[:3]
+    match kind_of(request):
+        case "extract":
+            nodes = {f"n{i}": {"label": "Concept", "title": name} for i, name in enumerate(names)}
+            edges = (
+                {"e0": {"source": "n0", "target": "n1", "relationship": "goes with"}}
+                if len(names) > 1
+                else {}
+            )
+            return chat(json.dumps({"nodes": nodes, "edges": edges}))
+        case "query":
+            return chat(json.dumps({"entities": [{"label": "Concept", "title": name} for name in names]}))
+        case "judge":
+            return chat(json.dumps({"correct": len(text) % 2 == 0, "why": "by length"}))
+    return chat((names or ["nothing"])[0])

@@ -1,0 +1,189 @@
+"""The study as a Prefect flow on a real server: states that are true, retries that are seen, nothing paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterFlowRunId
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.exceptions import ParameterTypeError
+from prefect.testing.utilities import prefect_test_harness
+
+from flows.representation import rejudge, representation
+from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
+from tasks.orchestrate import StageFailed, as_task, in_prefect
+from tasks.runs import read_run
+from tasks.stage import Made, Stage, Work
+from tasks.study import Study, make_study
+from tests.flows.study_in_loop import conditions
+
+STAGES = [m.STAGE for m in (load, extract, embed, merge, recall, answer, judge, score, bootstrap)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server() -> Iterator[None]:
+    with prefect_test_harness(server_startup_timeout=180):
+        yield
+
+
+def small() -> Study:
+    return make_study({"conditions": conditions("flat", "graph"), "limit": 5})
+
+
+def run(folder: Path, study: Study) -> State[Any]:
+    state: State[Any] = representation(
+        study, store=str(folder / "store"), out=str(folder / "run"), return_state=True
+    )
+    return state
+
+
+def task_runs(state: State[Any], expected: int) -> list[TaskRun]:
+    """The task runs of a flow run; the server records them a moment after they end."""
+
+    async def read() -> list[TaskRun]:
+        flow_run = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[state.state_details.flow_run_id]))
+        async with get_client() as client:
+            for _ in range(100):
+                found = await client.read_task_runs(task_run_filter=flow_run)
+                if len(found) >= expected and all(each.state and each.state.is_final() for each in found):
+                    return found
+                await asyncio.sleep(0.2)
+        return found
+
+    return asyncio.run(read())
+
+
+def test_a_run_completes_and_a_second_one_is_cached_throughout(tmp_path: Path) -> None:
+    first = run(tmp_path, small())
+    assert first.is_completed()
+    again = run(tmp_path, small())
+    assert again.is_completed()
+    assert first.result() == again.result() == str((tmp_path / "run").resolve())
+    # load, extract, embed, a merge, and for two conditions recall, answer, judge, score; then the bootstrap
+    works = 3 + 1 + 2 * 4 + 1
+    assert {each.state_name for each in task_runs(first, works)} == {"Completed"}
+    cached = task_runs(again, works)
+    assert len(cached) == works
+    assert {each.state_name for each in cached} == {"Cached"}
+
+
+def test_a_cached_task_never_points_at_nothing(tmp_path: Path) -> None:
+    run(tmp_path, small())
+    answers = list((tmp_path / "run" / "parts" / "answer").glob("flat*"))
+    for file in answers:
+        file.unlink()
+    again = run(tmp_path, small())
+    assert again.is_completed()
+    by_name = {each.name: each.state_name for each in task_runs(again, 13)}
+    assert by_name["answer flat-0000"] == "Completed"
+    assert by_name["answer graph-0000"] == "Cached"
+    assert all(file.exists() for file in answers)
+
+
+def test_tasks_take_a_work_and_nothing_else() -> None:
+    for stage in STAGES:
+        parameters = inspect.signature(as_task(stage).fn).parameters
+        assert [parameter.annotation for parameter in parameters.values()] == ["Work"]
+    assert len({stage.name for stage in STAGES}) == len(STAGES)
+
+
+def work_of(folder: Path, stage: Stage, batch: str) -> Work:
+    return Work(
+        run=str(folder), store=str(folder), stage=stage.name, batch=batch, version=1, params={"batch": batch}
+    )
+
+
+def test_a_fault_of_the_machine_is_retried_and_seen(tmp_path: Path) -> None:
+    tries: list[str] = []
+
+    def make(work: Work) -> Made:
+        tries.append(work.batch)
+        if len(tries) == 1:
+            raise OSError("the disk is busy")
+        return Made({}, {"ok": 1})
+
+    stage = Stage("flaky", 1, make)
+
+    @flow
+    def flaky() -> None:
+        in_prefect(stage, [work_of(tmp_path, stage, "a")])
+
+    state: State[Any] = flaky(return_state=True)
+    assert state.is_completed()
+    assert len(tries) == 2
+    assert task_runs(state, 1)[0].run_count == 2
+
+
+def test_one_failing_work_neither_cancels_nor_hides_the_others(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make(work: Work) -> Made:
+        if work.batch == "b":
+            raise ValueError("this one cannot be done")
+        made.append(work.batch)
+        return Made({}, {"ok": 1})
+
+    stage = Stage("partial", 1, make)
+
+    @flow
+    def partial() -> None:
+        in_prefect(stage, [work_of(tmp_path, stage, batch) for batch in "abcd"])
+
+    state: State[Any] = partial(return_state=True)
+    assert state.is_failed()
+    assert sorted(made) == ["a", "c", "d"]
+    failure = state.result(raise_on_failure=False)
+    assert isinstance(failure, StageFailed)
+    assert str(failure) == "stage partial: this one cannot be done"
+
+
+def test_a_run_that_stops_says_so_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(work: Work) -> Made:
+        raise ValueError("no answers today")
+
+    monkeypatch.setattr(answer, "STAGE", Stage("answer", 1, make))
+    state = run(tmp_path, small())
+    assert state.is_failed()
+    stopped = read_run(tmp_path / "run")
+    assert stopped.status == "stopped"
+    assert stopped.reason == "stage answer: no answers today"
+    monkeypatch.undo()
+    assert run(tmp_path, small()).is_completed()
+    assert read_run(tmp_path / "run").status == "complete"
+
+
+def test_rejudging_answers_nothing_again_and_keeps_the_old_verdicts(tmp_path: Path) -> None:
+    assert run(tmp_path, small()).is_completed()
+    before = (tmp_path / "run" / "verdicts.parquet").read_bytes()
+    state: State[Any] = rejudge(str(tmp_path / "run"), "per_type", return_state=True)
+    assert state.is_completed()
+    folder = Path(state.result())
+    assert (folder / "verdicts.parquet").exists()
+    assert (folder / "table_1.md").exists()
+    assert (tmp_path / "run" / "verdicts.parquet").read_bytes() == before
+    made = {each.name.split()[0] for each in task_runs(state, 13) if each.state_name == "Completed"}
+    assert made <= {"judge", "score", "bootstrap"}
+    assert "judge" in made
+
+
+def test_a_full_study_stays_under_three_thousand_task_runs() -> None:
+    from tasks.plan import QUESTIONS_A_BATCH, TEXTS_A_BATCH, TURNS_A_BATCH
+
+    histories, turns, questions, texts, arms = 500, 189_264, 500, 700_000, 8
+    batches = -(-questions // QUESTIONS_A_BATCH)
+    runs = turns // TURNS_A_BATCH + texts // TEXTS_A_BATCH + arms * batches * 5
+    assert histories >= batches
+    assert runs < 3_000
+
+
+def test_a_form_refuses_a_bad_value_before_a_run_starts(tmp_path: Path) -> None:
+    with pytest.raises(ParameterTypeError, match="nonsense"):
+        representation({"benchmark": "nonsense"}, store=str(tmp_path / "store"))
+    assert not (tmp_path / "store").exists()

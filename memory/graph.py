@@ -301,7 +301,7 @@ class MemoryGraph:
         if not item.sources or len(set(item.sources)) != len(item.sources):
             raise ValueError(f"{name} has no source turn, or one twice")
         told = {version.turn for held in item.attributes.values() for version in held}
-        if not (told | set(item.sources)) <= set(self.moments):
+        if not (told | set(item.sources)) <= self.moments.keys():
             raise ValueError(f"{name} stands on a turn that was never merged")
 
 

@@ -18,7 +18,7 @@ from tasks.models.offline.tokens import content, is_number, stems
 RIGHT = 0.6
 WRONG = 0.4
 
-_ALTERNATIVE = re.compile(r"^(.*?)[.;,]?\s*([^.;]*?)\s*(?:\([^)]*\)\s*)?is also acceptable\.?$", re.DOTALL)
+_ASIDE = re.compile(r"\([^()]*\)")
 _MISSING = re.compile(
     r"not (?:\w+ ){0,3}(?:enough|mention|specif|provid|contain|includ|indicat|know|sure|discuss|available|recall)"
     r"|n[o']t (?:\w+ )?(?:mention|specif|provid|contain|includ|know|have)"
@@ -67,8 +67,11 @@ def _decide(
 
 def _alternatives(reference: str) -> list[str]:
     """The answers that a reference accepts, as in `6 days. 7 days is also acceptable`."""
-    match = _ALTERNATIVE.match(reference)
-    return [part for part in match.groups() if part.strip()] if match else [reference]
+    body = reference.strip().removesuffix(".")
+    if not body.endswith("is also acceptable"):
+        return [reference]
+    first, _, second = body.removesuffix("is also acceptable").partition(". ")
+    return [part for part in (first, _ASIDE.sub("", second)) if part.strip()] or [reference]
 
 
 def _agrees(question: str, reference: str, answer: str, tolerance: int) -> tuple[bool | None, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory.extraction import Scalar
@@ -57,14 +57,10 @@ def merge_attributes(
         if standing[-1] is version:
             continue
         wins = _wins(version, standing[-1], rule)
-        if same_value(version.value, standing[-1].value):
-            if wins:
-                standing[-1] = replace(version)
-        elif not keep_history:
-            if wins:
-                standing[-1] = version
-        else:
+        if keep_history and not same_value(version.value, standing[-1].value):
             standing.insert(len(standing) if wins else len(standing) - 1, version)
+        elif wins:
+            standing[-1] = version
 
 
 def same_value(a: Scalar, b: Scalar) -> bool:

@@ -78,7 +78,7 @@ class Moment:
     number: int = 0
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryGraph:
     """The graph of one memory.
 

@@ -14,10 +14,12 @@ class Thresholds:
     Attributes:
         dedup: From here on two descriptors name the same entity.
         floor: From here on a stored node may be a root of retrieval.
+        probed: Whether they come from a probe of labelled pairs; if not, they are an estimate, and a run says so.
     """
 
     dedup: float
     floor: float
+    probed: bool = True
 
 
 # By the name that a model has in an embedder's `provider:model`, without a tag such as `:latest`.
@@ -26,6 +28,9 @@ CALIBRATED = {
     # The probe of appendix A.5 on tests/fixtures/descriptor_pairs.json: 0.88 merges 35 of 40 pairs of the same
     # entity and none of 42 near ones; 0.40 keeps 19 of 20 nodes that a question asks for and 1 of 20 others.
     "minilm": Thresholds(dedup=0.88, floor=0.40),
+    # OpenAI's models spread cosines about as MiniLM does, which is all that these stand on.
+    "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, probed=False),
+    "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, probed=False),
 }
 
 

@@ -54,23 +54,23 @@ def write_bytes(path: Path, data: bytes) -> None:
     beside.replace(path)
 
 
-def write(path: Path, table: pa.Table) -> str:
-    """Write a table; returns the sha256 of the file's bytes."""
+def write(path: Path, table: pa.Table, about: Mapping[str, str] | None = None) -> str:
+    """Write a table, with `about` in its metadata; returns the sha256 of the file's bytes."""
     sink = pa.BufferOutputStream()
-    pq.write_table(_versioned(table), sink, compression="zstd", use_dictionary=_repeating(table))
+    pq.write_table(_versioned(table, about), sink, compression="zstd", use_dictionary=_repeating(table))
     data = sink.getvalue().to_pybytes()
     write_bytes(path, data)
     return hashlib.sha256(data).hexdigest()
 
 
-def write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
+def write_parts(path: Path, parts: Iterable[pa.Table], about: Mapping[str, str] | None = None) -> int:
     """Write tables of one schema as one file, holding one part at a time; returns the rows. Nothing for no parts."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     writer: pq.ParquetWriter | None = None
     rows = 0
     for part in parts:
-        versioned = _versioned(part)
+        versioned = _versioned(part, about)
         if writer is None:
             repeating = _repeating(part)
             writer = pq.ParquetWriter(beside, versioned.schema, compression="zstd", use_dictionary=repeating)
@@ -82,10 +82,10 @@ def write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
     return rows
 
 
-def _versioned(table: pa.Table) -> pa.Table:
-    return table.replace_schema_metadata(
-        {**(table.schema.metadata or {}), _VERSION_KEY: str(VERSION).encode()}
-    )
+def _versioned(table: pa.Table, about: Mapping[str, str] | None) -> pa.Table:
+    said = {f"palimpsest.{name}".encode(): value.encode() for name, value in (about or {}).items()}
+    metadata = {**(table.schema.metadata or {}), **said, _VERSION_KEY: str(VERSION).encode()}
+    return table.replace_schema_metadata(metadata)
 
 
 def _repeating(table: pa.Table) -> Any:

@@ -19,7 +19,7 @@ from tasks.stage import Made, Stage, Work
 
 
 def texts_of(work: Work) -> list[str]:
-    """The distinct texts that the study's conditions embed, shortest first, so that a batch has texts of like length.
+    """The distinct texts that the study's conditions embed, shortest first.
 
     They follow from the study and from the work's inputs `load` and `extract-*`; kept per process.
     """
@@ -38,7 +38,7 @@ def _texts_of(work_json: str) -> list[str]:
     for condition in study.conditions:
         if "embedder" not in find(condition.system).asks:
             continue
-        memory = open_memory(condition.arm(study.benchmark), work)
+        memory = open_memory(study.arm(condition), work)
         for history in histories.values():
             for session in history.sessions:
                 texts.update(memory.texts(session, extractions))
@@ -56,9 +56,8 @@ def texts_hash(texts: list[str]) -> str:
 
 
 def make(work: Work) -> Made:
-    """Embed one slice of the texts."""
-    first, number = work.params["first"], work.params["count"]
-    texts = texts_of(work)[first : first + number]
+    """Embed every so-manieth text, so that all batches have texts of all lengths and take alike."""
+    texts = texts_of(work)[work.params["first"] :: work.params["step"]]
     embedder = open_embedder(work)
     embedded = embedder.embed(texts)
     kept = [row for row in range(len(texts)) if row not in embedded.failures]

@@ -136,16 +136,12 @@ class Plan:
         models = declared(self._study.models, "embedder")
         probe = self._work(embed.STAGE, "", {"models": models}, base)
         texts = embed.texts_of(probe)
+        batches = -(-len(texts) // TEXTS_A_BATCH)
         works = []
-        for first in range(0, len(texts), TEXTS_A_BATCH):
-            part = texts[first : first + TEXTS_A_BATCH]
-            params = {
-                "models": models,
-                "texts": embed.texts_hash(part),
-                "first": first,
-                "count": TEXTS_A_BATCH,
-            }
-            works.append(self._work(embed.STAGE, f"{first // TEXTS_A_BATCH:04}", params, base))
+        for number in range(batches):
+            part = texts[number::batches]
+            params = {"models": models, "texts": embed.texts_hash(part), "first": number, "step": batches}
+            works.append(self._work(embed.STAGE, f"{number:04}", params, base))
         return works
 
     def _batches(self, loaded: Artefact) -> list[Batch]:
@@ -170,7 +166,7 @@ class Plan:
     def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
         asks_embedder = "embedder" in find(condition.system).asks
         return {
-            "condition": condition.arm(self._study.benchmark),
+            "condition": self._study.arm(condition),
             "histories": list(batch.histories),
             "models": declared(self._study.models, *(("embedder",) if asks_embedder else ())),
         }

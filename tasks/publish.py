@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from results import tables
 from tasks.plan import Artefacts
+from tasks.runs import Run
 from tasks.stage import Artefact
 
 _ONE_FILE = ("load", "extract", "embed", "recall", "answer", "judge", "score", "bootstrap")
@@ -19,13 +20,25 @@ def _parts(folder: Path, artefacts: Sequence[Artefact], table: str) -> Iterator[
         yield artefact.read(folder, table)
 
 
-def publish(folder: Path, made: Artefacts, calls: pa.Table) -> None:
+def about(run: Run) -> dict[str, str]:
+    """What travels with every table of a run."""
+    return {
+        "run": run.name,
+        "benchmark": run.study.benchmark,
+        "variant": run.variant,
+        "data_sha256": run.sha256,
+    }
+
+
+def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
     """Write every table of the run as one Parquet file, holding one part at a time.
+
+    Each says in its metadata which run it is of, and which data that has read.
 
     Graphs go to `graphs/<condition>/<table>.parquet`, with a `history` column; the paper's tables also as Markdown
     and LaTeX.
     """
-    _one_file_a_table(folder, folder, made, _ONE_FILE)
+    _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
     by_condition: dict[str, list[Artefact]] = {}
     for artefact in made.by_stage.get("merge", []):
@@ -33,21 +46,21 @@ def publish(folder: Path, made: Artefacts, calls: pa.Table) -> None:
     for condition, artefacts in by_condition.items():
         for table in artefacts[0].files:
             path = folder / "graphs" / condition / f"{table}.parquet"
-            tables.write_parts(path, _parts(folder, artefacts, table))
-    tables.write(folder / "calls.parquet", calls)
+            tables.write_parts(path, _parts(folder, artefacts, table), about(run))
+    tables.write(folder / "calls.parquet", calls, about(run))
 
 
-def publish_verdicts(folder: Path, to: Path, made: Artefacts) -> None:
+def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
     """Write the tables that another judge changes into a folder of their own."""
-    _one_file_a_table(folder, to, made, ("judge", "score", "bootstrap"))
+    _one_file_a_table(folder, to, run, made, ("judge", "score", "bootstrap"))
     _paper_text(folder, to, made)
 
 
-def _one_file_a_table(folder: Path, to: Path, made: Artefacts, stages: Sequence[str]) -> None:
+def _one_file_a_table(folder: Path, to: Path, run: Run, made: Artefacts, stages: Sequence[str]) -> None:
     for stage in stages:
         artefacts = made.by_stage.get(stage, [])
         for table in artefacts[0].files if artefacts else ():
-            tables.write_parts(to / f"{table}.parquet", _parts(folder, artefacts, table))
+            tables.write_parts(to / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
 
 
 def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:

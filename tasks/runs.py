@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,6 +24,7 @@ class Run(BaseModel):
     Attributes:
         status: `complete`: all rows are there, failed ones counted; `incomplete`: some rows met a fault of transport
             and are tried again by the same command; `stopped`: it ended early, for `reason`.
+        arms: Every condition's full settings, thresholds included.
         data: The data file, as it was named.
         sha256: Hash of its uncompressed bytes.
         counts: Rows by stage and by what became of them.
@@ -39,6 +40,7 @@ class Run(BaseModel):
     sha256: str
     variant: str
     notes: tuple[str, ...] = ()
+    arms: list[dict[str, Any]] = Field(default_factory=list)
     store: str
     versions: dict[str, str] = Field(default_factory=dict)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memory.calibration import CALIBRATED
 from memory.errors import BadInput
 from memory.protocol import Models
 from memory.systems import find
@@ -44,7 +45,8 @@ def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tup
         data=str(data.resolve()) if data else None,
         sha256=conversations.sha256,
         variant=conversations.variant,
-        notes=conversations.notes,
+        notes=(*conversations.notes, *_estimates(study)),
+        arms=[study.arm(condition) for condition in study.conditions],
         store=str(store.resolve()),
         versions=versions(),
     )
@@ -72,7 +74,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
     plan = Plan(folder, run, execute, retry_failed=retry_failed)
     try:
         made = plan.walk()
-        publish(folder, made, ledger_rows(run))
+        publish(folder, run, made, ledger_rows(run))
     except BaseException as error:
         write_run(
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
@@ -102,7 +104,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
         letter if letter.isalnum() else "-" for letter in f"{study.judge}-{study.models.judge}"
     )
     to = folder / "rejudged" / judged_by
-    publish_verdicts(folder, to, made)
+    publish_verdicts(folder, to, run, made)
     return to
 
 
@@ -111,9 +113,17 @@ def _check(study: Study) -> None:
     choose("offline", study.models.model_dump(exclude={"json_mode"}))
     unasked = Undeclared(study.models.embedder, 1)
     for condition in study.conditions:
-        arm = condition.arm(study.benchmark)
+        arm = study.arm(condition)
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
+
+
+def _estimates(study: Study) -> list[str]:
+    """What a reader should know of the study's thresholds."""
+    known = CALIBRATED.get(study.models.embedder.partition(":")[2])
+    if known is None or known.probed or not any(c.system == "graph" for c in study.conditions):
+        return []
+    return [f"thresholds of the graph: an estimate, not probed, for {study.models.embedder}"]
 
 
 @contextmanager

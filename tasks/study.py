@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from memory.calibration import calibrated
 from memory.errors import BadInput
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
@@ -57,30 +58,32 @@ class Condition(BaseModel):
             raise ValueError(f"{name!r} is no name: use a-z, 0-9, _ and -")
         return name
 
-    def resolved(self, benchmark: str) -> dict[str, Any]:
-        """The system's full settings: the profile, fitted to the benchmark, then what the condition sets.
+    def resolved(self, benchmark: str, embedder: str) -> dict[str, Any]:
+        """The system's full settings: the profile, fitted to benchmark and embedder, then what the condition sets.
 
         Raises:
-            BadInput: If the system, the profile or a setting is unknown or out of bounds.
+            BadInput: If the system, the profile or a setting is unknown or out of bounds, or if nobody has calibrated
+                the embedder and the condition does not set the thresholds itself.
         """
         system = find(self.system)
         if self.profile not in system.profiles:
             known = ", ".join(system.profiles)
             raise BadInput(f"system {self.system} has no profile {self.profile!r}; it has {known}")
-        settings = dict(system.profiles[self.profile])
-        if benchmark.startswith("locomo") and settings.get("text") == "raw":
-            settings["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
-        settings |= self.settings
+        settings = {**system.profiles[self.profile], **self.settings}
         try:
-            return dict(system.Settings(**settings).model_dump(mode="json"))
+            made = dict(system.Settings(**settings).model_dump(mode="json"))
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "settings"
             raise BadInput(f"condition {self.name}: {field}: {first['msg']}") from error
-
-    def arm(self, benchmark: str) -> dict[str, Any]:
-        """What a stage needs of it: name, system and full settings."""
-        return {"name": self.name, "system": self.system, "settings": self.resolved(benchmark)}
+        if benchmark.startswith("locomo") and made.get("text") == "raw" and "text" not in self.settings:
+            made["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
+        if "dedup_threshold" in made and None in (made["dedup_threshold"], made["retrieval_floor"]):
+            known_for = calibrated(embedder)
+            made["dedup_threshold"] = made["dedup_threshold"] or known_for.dedup
+            if made["retrieval_floor"] is None:
+                made["retrieval_floor"] = known_for.floor
+        return made
 
 
 def condition_fields(text: str) -> dict[str, str]:
@@ -110,8 +113,10 @@ class Study(BaseModel):
         "role_aware", description="Appendix A.3 (knows who speaks) or A.4 of the paper."
     )
     validation: Literal["off", "reject", "repair"] = Field(
-        "repair",
-        description="off: the reference code; reject: the paper; repair: drop what is wrong, keep the rest.",
+        "off",
+        description="Of every extraction, before a memory reads it. off: the reference code, faults are only "
+        "reported; reject: the paper; repair: drop what is wrong, keep the rest. The graph's profile improved "
+        "repairs in any case.",
     )
     judge: Literal["paper", "per_type"] = Field(
         "paper", description="The paper's single prompt, or LongMemEval's judging by question type."
@@ -141,10 +146,19 @@ class Study(BaseModel):
             raise ValueError(f"two conditions are called {min(twice)!r}: give one another name")
         return self
 
+    def arm(self, condition: Condition) -> dict[str, Any]:
+        """What a stage needs of a condition: name, system and full settings.
+
+        Raises:
+            BadInput: As `Condition.resolved`.
+        """
+        settings = condition.resolved(self.benchmark, self.models.embedder)
+        return {"name": condition.name, "system": condition.system, "settings": settings}
+
     def run_name(self, data_sha256: str) -> str:
         """The run's folder name: a hash of all that can change a result, the data included."""
         identity = self.model_dump(mode="json", exclude={"retry_failed"})
-        identity["settings"] = {c.name: c.resolved(self.benchmark) for c in self.conditions}
+        identity["arms"] = [self.arm(condition) for condition in self.conditions]
         identity["data"] = data_sha256
         text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         return f"{self.study}-{self.benchmark}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
@@ -177,5 +191,5 @@ def make_study(fields: dict[str, Any]) -> Study:
         where = ".".join(str(part) for part in first["loc"]) or "study"
         raise BadInput(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
     for condition in study.conditions:
-        condition.resolved(study.benchmark)
+        study.arm(condition)
     return study

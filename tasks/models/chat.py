@@ -144,14 +144,17 @@ class GatewayChat:
         does not.
         """
         limits = self._gateway.limits
+        reasks = 0 if self._provider.local else limits.reasks  # an offline model would say the same again
         attempt = asked = 0
         reason = ""
         while True:
             call = self._call(ask, attempt)
             with self._gateway.buyers.hold(call.id):
                 raw = self._stored(call.id)
-                if raw is None and asked > limits.reasks:
-                    raise CallFailed(f"no usable reply in {attempt} attempts: {reason}", final=True)
+                if raw is None and asked > reasks:
+                    raise CallFailed(
+                        f"no usable reply in {attempt} attempt{'s'[: attempt > 1]}: {reason}", final=True
+                    )
                 found = self._buy(ask, call) if raw is None else _Found(raw, replayed=True)
             result, entry = self._judge(ask, call, found, read)
             self._gateway.ledger.enter([entry])

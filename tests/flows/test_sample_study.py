@@ -91,3 +91,13 @@ def test_the_papers_tables_are_there_in_three_forms(sample: Watched) -> None:
 def test_a_second_run_makes_nothing(sample: Watched) -> None:
     again = run_in_loop(Path(sample.folder).parent)
     assert again.made_stages == []
+
+
+def test_every_table_says_which_data_it_stands_on(sample: Watched) -> None:
+    tables = list(sample.folder.glob("*.parquet")) + list((sample.folder / "graphs").rglob("*.parquet"))
+    assert len(tables) >= 15
+    for path in tables:
+        metadata = read(path).schema.metadata
+        assert metadata[b"palimpsest.data_sha256"].decode() == sample.run.sha256, path
+        assert metadata[b"palimpsest.variant"].decode() == sample.run.variant
+        assert metadata[b"palimpsest.schema_version"] == b"1"

@@ -60,7 +60,7 @@ def test_many_requests_are_computed_once_each_and_kept_by_the_chunk(
     values = [result.value if isinstance(result, Reply) else result.reason for result in results]
     assert values[:2] == ["judge: a", "judge: b"]
     assert values[3:] == ["judge: a", "judge: c", "judge: b", "judge: d"]
-    assert values[2] == "no usable reply in 3 attempts: the reply is empty"
+    assert values[2] == "no usable reply in 1 attempt: the reply is empty"
     assert sorted(completed) == ["a", "b", "bad", "bad", "bad", "c", "d"]
     gateway = open_gateway()
     again = chat_model(gateway, NAME, Place("judge")).ask_many(requests, str)

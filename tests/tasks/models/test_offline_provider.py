@@ -61,12 +61,12 @@ def test_many_requests_are_computed_once_each_and_kept_by_the_chunk(
     assert values[:2] == ["judge: a", "judge: b"]
     assert values[3:] == ["judge: a", "judge: c", "judge: b", "judge: d"]
     assert values[2] == "no usable reply in 1 attempt: the reply is empty"
-    assert sorted(completed) == ["a", "b", "bad", "bad", "bad", "c", "d"]
+    assert sorted(completed) == ["a", "b", "bad", "c", "d"]
     gateway = open_gateway()
     again = chat_model(gateway, NAME, Place("judge")).ask_many(requests, str)
     assert isinstance(again[2], CallFailed)
     assert all(result.replayed for result in again if isinstance(result, Reply))
-    assert len(completed) == 7
+    assert len(completed) == 5
     assert gateway.ledger.totals("run", now=True).paid == 0
 
 

@@ -158,6 +158,14 @@ def _visiting_order(graph: MemoryGraph, node: str, queries: Vectors) -> list[Edg
     edges = graph.incident(node)
     if graph.settings.neighbours == "insertion" or not len(queries) or not edges:
         return edges
-    others = [edge.target if edge.source == node else edge.source for edge in edges]
-    values = _best_cosine(graph, np.array([graph.node(other).row for other in others]), queries)
-    return [edges[i] for i in np.argsort(-values, kind="stable")]
+    others = [graph.node(edge.target if edge.source == node else edge.source).row for edge in edges]
+    rows = np.unique(others)
+    # No more than `max_nodes` neighbours can be added, and as many may be there already: of a hub's thousands,
+    # only those that can come in question are compared exactly.
+    needed = 2 * graph.settings.max_nodes
+    if len(rows) > needed:
+        rough = (graph.vectors.matrix[rows] @ queries.T).max(axis=1)
+        rows = rows[rough >= np.partition(rough, -needed)[-needed] - 2 * TOLERANCE]
+    cosines = dict(zip(rows.tolist(), _best_cosine(graph, rows, queries).tolist(), strict=True))
+    order = sorted(range(len(edges)), key=lambda i: -cosines.get(others[i], -2.0))
+    return [edges[i] for i in order]

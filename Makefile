@@ -16,7 +16,7 @@ lint: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
-	for file in tests/benchmarks/bench_*.py; do $(BIN)/python $$file; done
+	for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py); done
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -132,11 +132,20 @@ def status(folder: RunArgument) -> None:
 
 
 @app.command()
-def show(folder: RunArgument) -> None:
+def show(
+    folder: RunArgument,
+    by_type: Annotated[bool, typer.Option(help="Also print retrieval figures by question type.")] = False,
+    markdown: Annotated[
+        bool, typer.Option(help="Print those figures as Markdown, and nothing else.")
+    ] = False,
+) -> None:
     """Print a run's tables."""
-    from flows.reporting import print_run
+    from flows.reporting import print_run, print_types
 
-    print_run(folder)
+    if not markdown:
+        print_run(folder)
+    if by_type or markdown:
+        print_types(folder, as_markdown=markdown)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from flows.console import console
 from memory.errors import BadInput
+from results import rendering
 from tasks.runs import Run, read_run
 
 _HEADLINE = {
@@ -54,13 +55,51 @@ def print_tables(folder: Path) -> None:
     Raises:
         BadInput: If the run has no tables yet.
     """
+    console.print(_means(_metrics(folder), "overall"))
+    pairs = pd.read_parquet(folder / "table_7.parquet")
+    console.print(_comparisons(pairs))
+
+
+_RANKING = ("turn_recall_5", "turn_mrr", "turn_ndcg_10")
+
+
+def print_types(folder: Path, *, as_markdown: bool) -> None:
+    """Print how well each condition ranks the evidence turns, by question type: recall@5 / MRR / nDCG@10.
+
+    Raises:
+        BadInput: If the run has no tables yet.
+    """
+    metrics = _metrics(folder)
+    conditions = list(dict.fromkeys(metrics["condition"]))
+    header = ["type", "n", *conditions]
+    rows = [_ranking_row(str(kind), rows, conditions) for kind, rows in metrics.groupby("type")]
+    rows.append(_ranking_row("all", metrics, conditions))
+    if as_markdown:
+        print(rendering.markdown(header, rows, "Evidence turns: recall@5 / MRR / nDCG@10"))  # noqa: T201
+        return
+    table = Table(title="evidence turns: recall@5 / MRR / nDCG@10", title_justify="left", box=box.SIMPLE)
+    for name in header:
+        table.add_column(name, justify="left" if name == "type" else "right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def _ranking_row(kind: str, rows: pd.DataFrame, conditions: list[str]) -> list[str]:
+    asked = rows.dropna(subset=[_RANKING[0]])
+    by_condition = asked.groupby("condition")[list(_RANKING)].mean().to_dict("index")
+    cells = [
+        " / ".join(f"{figure:.3f}" for figure in by_condition[name].values()) if name in by_condition else "-"
+        for name in conditions
+    ]
+    return [kind, f"{asked['question'].nunique():,}", *cells]
+
+
+def _metrics(folder: Path) -> pd.DataFrame:
     path = folder / "metrics.parquet"
     if not path.exists():
         raise BadInput(f"{folder} has no tables yet: start the study again, it goes on where it stopped")
-    metrics = pd.read_parquet(path)
-    console.print(_means(metrics, "overall"))
-    pairs = pd.read_parquet(folder / "table_7.parquet")
-    console.print(_comparisons(pairs))
+    return pd.read_parquet(path)
 
 
 def _means(metrics: pd.DataFrame, title: str) -> Table:

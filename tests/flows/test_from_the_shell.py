@@ -27,14 +27,20 @@ def server() -> Iterator[FakeServer]:
         yield fake
 
 
+@pytest.fixture(scope="module")
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One home for all tests here: a new one costs a database's migration."""
+    return tmp_path_factory.mktemp("prefect")
+
+
 @pytest.fixture
-def shell(server: FakeServer, tmp_path: Path) -> Iterator[dict[str, str]]:
+def shell(server: FakeServer, tmp_path: Path, prefect_home: Path) -> Iterator[dict[str, str]]:
     """The environment of the user's shell; what is left of a killed run's Prefect server is ended at the end."""
     mark = f"palimpsest-test-{os.getpid()}-{time.time_ns()}"
     yield {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
-        "PREFECT_HOME": str(tmp_path / "prefect"),
+        "PREFECT_HOME": str(prefect_home),
         "OPENAI_API_KEY": "sk-fake",
         "OPENAI_BASE_URL": server.openai,
         "OLLAMA_HOST": server.ollama,
@@ -83,7 +89,7 @@ def test_a_run_prints_its_table_and_no_noise_and_the_same_command_again_pays_not
     assert "Traceback" not in log
     assert " ERROR " not in log
 
-    shutil.rmtree(tmp_path / "prefect")
+    shutil.rmtree(shell["PREFECT_HOME"])
     code, out, error = run(tmp_path, shell)
     assert (code, error) == (0, "")
     assert out.startswith("complete:")

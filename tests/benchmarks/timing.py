@@ -1,0 +1,25 @@
+"""Timing for the benchmarks: medians, and ratios against a reference in the same run. Nothing is asserted."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def seconds(work: Callable[[], object], runs: int = 5) -> float:
+    """Median seconds of a call, after one that is not counted."""
+    work()
+    took = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took)
+
+
+def show(what: str, ours: float, reference: str, theirs: float) -> None:
+    """One line: our time, the reference's, and how many times faster."""
+    print(
+        f"{what}: {ours * 1e3:,.2f} ms; {reference}: {theirs * 1e3:,.2f} ms; {theirs / ours:,.1f} times faster"
+    )

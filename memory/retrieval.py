@@ -124,7 +124,7 @@ def _title_hits(graph: MemoryGraph, entities: Sequence[QueryEntity]) -> list[str
     same_label = settings.title_shortcut == "same_label"
     for entity in entities:
         one_key = same_label or settings.title_key == "title"
-        for label in [entity.label] if one_key else graph.labels:
+        for label in [entity.label] if one_key else sorted(graph.titles.labels):
             owner = graph.titles.find(label, entity.title)
             if owner and not (same_label and owner in graph and graph.node(owner).label != entity.label):
                 hits.append(owner)

@@ -104,7 +104,7 @@ def from_tables(tables: Mapping[str, pa.Table], settings: GraphSettings) -> Memo
         for row in tables["edges"].to_pylist():
             edge = graph.add_edge(row["source"], row["relationship"], row["target"], _moment(row))
             edge.attributes, edge.sources = _attributes(row["attributes"]), row["sources"]
-        graph.titles.entries = {(r["label"], r["title"]): r["node"] for r in tables["titles"].to_pylist()}
+        graph.titles.restore({(r["label"], r["title"]): r["node"] for r in tables["titles"].to_pylist()})
         for row in tables["turns"].to_pylist():
             graph.moments[row["turn"]] = Moment(row["turn"], row["session"], row["time"], graph.turns)
         graph.check()

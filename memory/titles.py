@@ -42,6 +42,8 @@ class TitleIndex:
 
     settings: GraphSettings
     entries: dict[Key, str] = field(default_factory=dict)
+    labels: set[str] = field(default_factory=set)
+    """All labels that a key may have; more than the entries have only after titles were removed."""
 
     def key(self, label: str, title: str) -> Key | None:
         """The key of a title; none for an empty one, which is not indexed."""
@@ -58,6 +60,12 @@ class TitleIndex:
         key = self.key(label, title)
         if key:
             self.entries[key] = node
+            self.labels.add(key[0])
+
+    def restore(self, entries: dict[Key, str]) -> None:
+        """Take over the entries of another index."""
+        self.entries = entries
+        self.labels = {label for label, _ in entries}
 
     def remove(self, label: str, title: str, node: str) -> None:
         """Forget a title, if it names this node."""

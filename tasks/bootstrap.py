@@ -17,20 +17,19 @@ _TEXT = pa.schema({"table": pa.string(), "markdown": pa.string(), "latex": pa.st
 
 
 def pairs(conditions: Sequence[str]) -> list[tuple[str, str]]:
-    """Which conditions are compared: each with the baseline, and each improved profile with its published one.
+    """Which conditions are compared, each as A minus B.
 
-    The baseline is `flat`, or the first condition where there is no `flat`.
+    Every condition with `flat` (or with the first, where there is no `flat`); an improved profile also with the
+    published one of its system, and with `flat-improved`, whose answerer is shown the same dates.
     """
     if not conditions:
         return []
     baseline = "flat" if "flat" in conditions else conditions[0]
-    against = [(name, baseline) for name in conditions if name != baseline]
-    improved = [
-        (name, name.removesuffix("-improved"))
-        for name in conditions
-        if name.endswith("-improved") and name.removesuffix("-improved") in conditions
-    ]
-    return [*against, *(pair for pair in improved if pair not in against)]
+    found = [(name, baseline) for name in conditions if name != baseline]
+    for name in conditions:
+        if name.endswith("-improved"):
+            found += [(name, other) for other in (name.removesuffix("-improved"), "flat-improved")]
+    return [pair for pair in dict.fromkeys(found) if pair[0] != pair[1] and pair[1] in conditions]
 
 
 def make(work: Work) -> Made:

@@ -20,7 +20,16 @@ from tasks.prompts.answer import Profile
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
-DEFAULT_SYSTEMS = ("none", "oracle", "full_context", "bm25", "flat", "graph", "graph:improved")
+DEFAULT_SYSTEMS = (
+    "none",
+    "oracle",
+    "full_context",
+    "bm25",
+    "flat",
+    "flat:improved",
+    "graph",
+    "graph:improved",
+)
 
 
 class Condition(BaseModel):

@@ -163,3 +163,13 @@ def test_the_graph_of_no_turns_comes_back_too(profile):
     back = GraphMemory.from_tables(memory.tables(), memory.settings, memory.models)
     assert same(memory.graph, back.graph)
     assert recalled(back)[0].context == ""
+
+
+def test_titles_that_name_removed_nodes_come_back_with_the_graph():
+    # Found by the property above: every label of the title index must come back, also one that no node has any more.
+    gone = (Extraction(nodes=(ExtractedNode(key="a", label="Person", title="Rome"),)), None)
+    memory = fed("published", {"title_key": "label_title"}, [gone])
+    memory.graph.remove_nodes([node.id for node in memory.graph.nodes()])
+    back = GraphMemory.from_tables(memory.tables(), memory.settings, memory.models)
+    assert recalled(memory) == recalled(back)
+    assert recalled(back)[0].flags == ("no_roots", "dead_root")

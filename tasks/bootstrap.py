@@ -36,7 +36,7 @@ def make(work: Work) -> Made:
     """Resample the metrics of all conditions."""
     parts = [artefact.read(work.folder, "metrics", METRICS) for artefact in work.inputs.values()]
     metrics = pa.concat_tables(parts).to_pandas()
-    compared = pairs(work.params["conditions"])
+    compared = [(a, b) for a, b in work.params["pairs"]]
     made = paper_tables(
         metrics, compared, extra=EXTRA, resamples=work.params["resamples"], seed=work.params["seed"]
     )

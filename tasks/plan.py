@@ -16,6 +16,7 @@ from memory.systems import find
 from results.schemas import QUESTIONS
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
 from tasks.context import declared, query_prompt_hash
+from tasks.prompts.answer import Profile
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work, existing, perform
 from tasks.study import Condition
@@ -80,10 +81,12 @@ class Plan:
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
-        answers = self._stage(answer.STAGE, self._answers(loaded, batches, recalls))
+        profiles = [condition.answer_prompt for condition, _ in self._arms(batches)]
+        answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles))
         verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
-        self._stage(bootstrap.STAGE, [self._bootstrap(scores)])
+        names = [condition.name for condition in study.conditions]
+        self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
         return self.made
 
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
@@ -196,16 +199,18 @@ class Plan:
             works.append(self._work(recall.STAGE, name, params, inputs))
         return works
 
-    def _answers(self, loaded: Artefact, batches: list[Batch], recalls: list[Artefact]) -> list[Work]:
+    def _answers(
+        self, loaded: Artefact, recalls: Sequence[Artefact], profiles: Sequence[Profile]
+    ) -> list[Work]:
         models = declared(self._study.models, "answerer")
         return [
             self._work(
                 answer.STAGE,
                 recalled.batch,
-                {"models": models, "profile": c.answer_prompt, "prompt": answer.prompt_hash(c.answer_prompt)},
+                {"models": models, "profile": profile, "prompt": answer.prompt_hash(profile)},
                 {"load": loaded, "recall": recalled},
             )
-            for (c, _), recalled in zip(self._arms(batches), recalls, strict=True)
+            for recalled, profile in zip(recalls, profiles, strict=True)
         ]
 
     def _verdicts(self, loaded: Artefact, answers: list[Artefact]) -> list[Work]:
@@ -231,9 +236,9 @@ class Plan:
             for r, a, v in zip(recalls, answers, verdicts, strict=True)
         ]
 
-    def _bootstrap(self, scores: list[Artefact]) -> Work:
+    def _bootstrap(self, scores: list[Artefact], pairs: Sequence[tuple[str, str]]) -> Work:
         params = {
-            "conditions": [condition.name for condition in self._study.conditions],
+            "pairs": [list(pair) for pair in pairs],
             "seed": self._study.seed,
             "resamples": self._study.resamples,
         }

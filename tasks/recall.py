@@ -29,7 +29,7 @@ def make(work: Work) -> Made:
         for question in questions:
             if question.history == history:
                 identity = {"question": question.id, "condition": work.params["condition"]["name"]}
-                rows.append({**identity, **held, **_row(memory, question)})
+                rows.append({**identity, **held, **recall_row(memory, question)})
     return Made({"recalls": from_rows(rows, RECALLS)}, count(rows))
 
 
@@ -55,7 +55,7 @@ def _memories(work: Work) -> list[tuple[str, MemorySystem]]:
     return memories
 
 
-def _row(memory: MemorySystem, question: Question) -> dict[str, Any]:
+def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     # Only the oracle is shown the evidence, and nobody the reference: a query is another type than a question.
     query = question.oracle_query() if memory.sees_evidence else question.query()
     start = time.perf_counter()

@@ -13,7 +13,9 @@ from memory.errors import BadInput
 from tasks.models.bundles import choose, require
 from tasks.runs import read_run
 from tasks.start import find_complete, start
-from tasks.study import Study, condition_fields, make_study, read_study
+from tasks.forgetting_study import ForgettingStudy
+from tasks.kinds import make_study
+from tasks.study import Study, condition_fields, read_study
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -57,10 +59,9 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
         return 0
     require(study.models)
     quiet_prefect(folder)
-    from flows.representation import representation
-
+    flow = _flow_of(study)
     with watch(folder):
-        state = representation(study, str(data or ""), str(store), str(folder), return_state=True)
+        state = flow(study, str(data or ""), str(store), str(folder), return_state=True)
     finished = read_run(folder)
     if finished.status == "complete":
         print_run(folder)
@@ -70,6 +71,17 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     sys.stderr.write(f"{finished.status}: {finished.reason or state.message}\n")
     sys.stderr.write(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}\n")
     return INCOMPLETE if finished.status == "incomplete" else STOPPED
+
+
+def _flow_of(study: Study) -> Any:
+    """The Prefect flow of a study."""
+    if isinstance(study, ForgettingStudy):
+        from flows.forgetting import forgetting
+
+        return forgetting
+    from flows.representation import representation
+
+    return representation
 
 
 def rejudge_run(folder: Path, judge: str) -> int:

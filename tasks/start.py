@@ -12,6 +12,8 @@ from memory.errors import BadInput
 from memory.protocol import Models
 from memory.systems import find
 from tasks.context import Undeclared, ledger_rows
+from tasks.forgetting_plan import ForgettingPlan
+from tasks.forgetting_study import ForgettingStudy
 from tasks.load import conversations_of
 from tasks.models.bundles import choose
 from tasks.plan import Execute, Incomplete, Plan, only_found
@@ -54,10 +56,16 @@ def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tup
     return folder, run
 
 
+def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Plan:
+    """The plan of a run's study."""
+    plan = ForgettingPlan if isinstance(run.study, ForgettingStudy) else Plan
+    return plan(folder, run, execute, retry_failed=retry_failed)
+
+
 def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
     """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
     try:
-        made = Plan(folder, run, only_found, retry_failed=retry_failed).walk()
+        made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
     except Incomplete:
         return False
     if not (folder / "metrics.parquet").exists():
@@ -71,7 +79,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
 
     Whatever ends the walk early is raised after `run.json` says so.
     """
-    plan = Plan(folder, run, execute, retry_failed=retry_failed)
+    plan = plan_of(folder, run, execute, retry_failed=retry_failed)
     try:
         made = plan.walk()
         publish(folder, run, made, ledger_rows(run))
@@ -99,7 +107,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     All stages up to the answers are found and not made.
     """
     study = run.study
-    made = Plan(folder, run, execute).walk()
+    made = plan_of(folder, run, execute).walk()
     judged_by = "".join(
         letter if letter.isalnum() else "-" for letter in f"{study.judge}-{study.models.judge}"
     )

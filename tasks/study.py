@@ -185,20 +185,3 @@ def read_study(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not TOML: {error}") from error
-
-
-def make_study(fields: dict[str, Any]) -> Study:
-    """A study whose conditions can be resolved.
-
-    Raises:
-        BadInput: Naming the first field that is wrong.
-    """
-    try:
-        study = Study(**fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "study"
-        raise BadInput(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
-    for condition in study.conditions:
-        study.arm(condition)
-    return study

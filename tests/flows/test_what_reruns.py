@@ -148,7 +148,7 @@ def test_another_embedder_is_no_business_of_a_lexical_memory(tmp_path: Path) -> 
 
     from tasks.context import closed_models
     from tasks.start import carry_out, start
-    from tasks.study import make_study
+    from tasks.kinds import make_study
 
     study = make_study({"conditions": conditions("bm25", "flat")})
     folder, run = start(study, None, tmp_path / "store", tmp_path / "run")

@@ -65,7 +65,8 @@ def find_roots(
         if not scores and not len(rows) and settings.nearest_without_roots:
             rows, values = _nearest(graph, queries, settings.roots)
         for row, value in zip(rows, values, strict=True):
-            scores.setdefault(graph.node_at(int(row)).id, float(value))
+            # Rounding takes equal vectors to a hair above 1: a title hit must still come first.
+            scores.setdefault(graph.node_at(int(row)).id, min(float(value), 1.0))
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     if settings.person_demotion:
         ranked.sort(key=lambda item: item[0] in graph and graph.node(item[0]).label == "Person")

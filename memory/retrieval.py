@@ -59,13 +59,14 @@ def find_roots(
         floor: Cosine from which a node may be a root.
     """
     settings = graph.settings
-    scores = dict.fromkeys(_title_hits(graph, entities), 1.0)
+    scores = {owner: 1.0 for owner, hit in title_owners(graph, entities) if hit}
     if len(queries) and len(graph):
         rows, values = _above(graph, queries, floor)
         if not scores and not len(rows) and settings.nearest_without_roots:
             rows, values = _nearest(graph, queries, settings.roots)
         for row, value in zip(rows, values, strict=True):
-            scores.setdefault(graph.node_at(int(row)).id, float(value))
+            # Rounding takes equal vectors to a hair above 1: a title hit must still come first.
+            scores.setdefault(graph.node_at(int(row)).id, min(float(value), 1.0))
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     if settings.person_demotion:
         ranked.sort(key=lambda item: item[0] in graph and graph.node(item[0]).label == "Person")
@@ -115,20 +116,24 @@ def provenance(graph: MemoryGraph, subgraph: Subgraph) -> tuple[Source, ...]:
     return tuple(Source(turn, score) for turn, score in ranked)
 
 
-def _title_hits(graph: MemoryGraph, entities: Sequence[QueryEntity]) -> list[str]:
-    """Nodes that have an entity's title, dead ids included: the code does not look (facts, section 22)."""
+def title_owners(graph: MemoryGraph, entities: Sequence[QueryEntity]) -> list[tuple[str, bool]]:
+    """The nodes that the entities' titles name, and whether each is a hit while it exists.
+
+    A dead id is always one: the code does not look whether a node exists (facts, section 22).
+    """
     settings = graph.settings
     if settings.title_shortcut == "off":
         return []
-    hits = []
+    owners = []
     same_label = settings.title_shortcut == "same_label"
     for entity in entities:
         one_key = same_label or settings.title_key == "title"
         for label in [entity.label] if one_key else sorted(graph.titles.labels):
             owner = graph.titles.find(label, entity.title)
-            if owner and not (same_label and owner in graph and graph.node(owner).label != entity.label):
-                hits.append(owner)
-    return hits
+            if owner:
+                differs = same_label and owner in graph and graph.node(owner).label != entity.label
+                owners.append((owner, not differs))
+    return owners
 
 
 def _above(graph: MemoryGraph, queries: Vectors, floor: float) -> tuple[Rows, Doubles]:

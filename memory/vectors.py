@@ -105,10 +105,8 @@ class VectorIndex:
         return found
 
     def exact(self, rows: npt.ArrayLike, query: Vectors) -> Doubles:
-        """Cosine of a query with some rows in float64; a row's value does not depend on the other rows."""
-        wide = self._matrix[np.asarray(rows, np.intp)].astype(np.float64)
-        wide *= query.astype(np.float64)
-        return np.asarray(np.add.reduce(wide, axis=1), np.float64)
+        """Cosine of a query with some rows, as `exact_cosines`."""
+        return exact_cosines(self._matrix, rows, query)
 
     def best(
         self, query: Vectors, similarities: Vectors, allowed: Mask | None = None
@@ -151,6 +149,13 @@ class VectorIndex:
             raise ValueError("a stored vector is not finite")
         if len(rows) and float(np.abs(np.linalg.norm(rows, axis=1) - 1.0).max()) > 1e-5:
             raise ValueError("a stored vector is not of unit length")
+
+
+def exact_cosines(matrix: Vectors, rows: npt.ArrayLike, query: Vectors) -> Doubles:
+    """Cosine of a unit query with some unit rows in float64; a row's value does not depend on the other rows."""
+    wide = matrix[np.asarray(rows, np.intp)].astype(np.float64)
+    wide *= query.astype(np.float64)
+    return np.asarray(np.add.reduce(wide, axis=1), np.float64)
 
 
 def reaches(value: float, threshold: float, *, strict: bool) -> bool:

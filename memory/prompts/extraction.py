@@ -166,6 +166,34 @@ _EXAMPLES = "\n".join(
             ),
         ),
         _example(
+            "[Role: user]\nI was quite nervous before my talk about tides; about forty people came.",
+            (
+                _USER,
+                ("Event", "talk", "a talk about tides", {}),
+                ("Event", "nervousness", "being nervous before a talk", {}),
+                ("Concept", "tides", "the subject of a talk", {}),
+            ),
+            (
+                ("n1", "gave", "n2", {"listeners": "about forty"}),
+                ("n1", "felt", "n3", {}),
+                ("n3", "came before", "n2", {}),
+                ("n2", "is about", "n4", {}),
+            ),
+        ),
+        _example(
+            "[Role: user]\nOur team at Norrland Rail is eleven people now, and I have led it since March.",
+            (
+                _USER,
+                ("Organization", "Norrland Rail", "the user's employer", {}),
+                ("Organization", "team", "a team at Norrland Rail", {}),
+            ),
+            (
+                ("n1", "works for", "n2", {}),
+                ("n1", "leads", "n3", {"raw_date": "since March"}),
+                ("n3", "belongs to", "n2", {"members": "eleven"}),
+            ),
+        ),
+        _example(
             "[Role: assistant]\nSince you keep bees, try white clover: it flowers for about fourteen weeks. "
             "How many hives do you have?",
             (
@@ -176,6 +204,21 @@ _EXAMPLES = "\n".join(
             (
                 ("n1", "practises", "n2", {}),
                 ("n3", "was recommended for", "n2", {"flowers for": "about fourteen weeks"}),
+            ),
+        ),
+        _example(
+            "[Role: assistant]\nFor your lamp: an LED bulb draws 8 watts and lasts 15,000 hours, a halogen bulb "
+            "draws 42 watts for the same light. I would take the LED.",
+            (
+                _USER,
+                ("Artifact", "lamp", "a lamp", {}),
+                ("Artifact", "LED bulb", "a bulb", {"power": "8 watts", "life": "15,000 hours"}),
+                ("Artifact", "halogen bulb", "a bulb", {"power": "42 watts"}),
+            ),
+            (
+                ("n1", "owns", "n2", {}),
+                ("n3", "was recommended for", "n2", {}),
+                ("n3", "gives the same light as", "n4", {}),
             ),
         ),
         _example("[Role: assistant]\nYou are very welcome! Let me know if there is anything else."),

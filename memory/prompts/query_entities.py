@@ -46,6 +46,10 @@ How long did the walk along Hadrian's Wall take?
  {"label": "Location", "title": "Hadrian's Wall", "content": "where the walk was"}]}
 Which cheese do I dislike?
 {"entities": [{"label": "Preference", "title": "cheese", "content": "a cheese that is disliked"}]}
+How much did the conference of my employer cost?
+{"entities": [{"label": "Event", "title": "conference", "content": "a conference of the employer"},
+ {"label": "Organization", "title": "employer", "content": "the user's employer"},
+ {"label": "Concept", "title": "cost", "content": "the cost of the conference"}]}
 Is my sister learning the cello or the viola?
 {"entities": [{"label": "Person", "title": "sister", "content": "the user's sister"},
  {"label": "Skill", "title": "cello", "content": "playing the cello"},

@@ -52,7 +52,8 @@ def test_a_message_of_braces_and_role_tags_changes_nothing_around_it() -> None:
 def test_the_worked_examples_are_replies_that_the_schema_accepts_and_whose_edges_have_ends() -> None:
     guide = extraction.request("user", "hello", "role_aware").system.split("EXAMPLES\n")[1]
     replies = [line for line in guide.splitlines() if line.startswith("{")]
-    assert len(replies) == 5
+    assert len(replies) == 8
+    assert guide.count("[Role: user]") == 5 and guide.count("[Role: assistant]") == 3
     for reply in map(ExtractionReply.model_validate_json, replies):
         assert {node.label for node in reply.nodes.values()} <= set(LABELS)
         ends = [end for edge in reply.edges.values() for end in (edge.source, edge.target)]
@@ -66,6 +67,6 @@ def test_the_question_stands_alone_in_the_entity_request_and_its_examples_fit_th
     examples = re.findall(
         r'^\{"entities".*?\]\}$', asked.system.split("EXAMPLES\n")[1], re.DOTALL | re.MULTILINE
     )
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         assert EntitiesReply.model_validate(json.loads(example)).entities

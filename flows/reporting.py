@@ -232,5 +232,11 @@ def print_list(what: str) -> None:
             console.print(Text(f"{name:10} {ABOUT[name]}"), soft_wrap=True)
             for role, model in bundle.model_dump().items():
                 console.print(Text(f"{'':10}   {role}: {model}"), soft_wrap=True)
+    elif what == "policies":
+        from memory.forgetting.policies import POLICIES, policy
+
+        for name in POLICIES:
+            settings = policy(name).settings.model_dump()
+            console.print(Text(f"{name:20} {settings}"), soft_wrap=True)
     else:
-        raise BadInput(f"list {what!r}: say systems, benchmarks or models")
+        raise BadInput(f"list {what!r}: say systems, benchmarks, models or policies")

@@ -44,9 +44,9 @@ class PolicyChoice(BaseModel):
 def _sweep() -> tuple[PolicyChoice, ...]:
     """The paper's importance with one setting moved at a time (its appendix A.2 says that none was swept)."""
     moved: dict[str, dict[str, Any]] = {
-        f"importance_halflife_{days}d": {"recency_half_life_days": float(days)} for days in (30, 365)
+        f"importance_halflife_{days}d": {"half_life_days": float(days)} for days in (30, 365)
     }
-    moved |= {f"importance_halflife_{n}t": {"turns_half_life": float(n)} for n in (250, 4_000)}
+    moved |= {f"importance_halflife_{n}t": {"half_life_turns": float(n)} for n in (250, 4_000)}
     moved |= {
         "importance_equal_weights": dict.fromkeys(("recency", "frequency", "centrality", "turns"), 0.25)
     }

@@ -1,9 +1,10 @@
-"""From a model's reply to an extraction, with a report of everything that was left out.
+"""From a model's reply to an extraction, with a report of everything that is wrong with it.
 
-Three modes. `off` is the reference code: nothing is checked beyond the JSON shape, and edges whose ends are
+Three modes. `off` is the reference code: nothing is refused beyond the JSON shape, and edges whose ends are
 not in the reply are skipped. `reject` is the paper (section 3.3): one undefined label or invalid edge refuses
-the whole reply. `repair` is ours: what is wrong is dropped and the rest kept. In every mode what is dropped
-is reported, and a record that is not an object, a null title or null attributes are met without a crash.
+the whole reply. `repair` is ours: what is wrong is dropped and the rest kept. Every mode reports every fault,
+`off` also those that it lets through; a record that is not an object, a null title or null attributes are
+met without a crash.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CANONICAL = {label.casefold(): label for label in LABELS}
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """One record that was left out of an extraction, or would be: its fault, and which record it was."""
+    """One record that `repair` leaves out of an extraction: its fault, and which record it is."""
 
     kind: Fault
     detail: str
@@ -81,22 +82,20 @@ def check_extraction(
     Raises:
         ValueError: If `reject` finds a fault.
     """
-    dropped: list[Dropped] = []
+    nodes, faults = _sound_nodes(extraction.nodes)
     if validation == "off":
         nodes = tuple({node.key: node for node in extraction.nodes}.values())
-    else:
-        nodes, dropped = _sound_nodes(extraction.nodes)
     keys = {node.key for node in nodes}
     edges = []
     for edge in extraction.edges:
-        fault = _edge_fault(edge, keys, validation)
-        if fault is None:
+        fault = _edge_fault(edge, keys)
+        if fault is not None:
+            faults.append(Dropped(fault, _brief(f"{edge.source} -> {edge.target}")))
+        if fault is None or (validation == "off" and fault != "dangling_edge"):
             edges.append(edge)
-        else:
-            dropped.append(Dropped(fault, _brief(f"{edge.source} -> {edge.target}")))
     if validation == "reject":
-        _refuse(tuple(dropped))
-    return Extraction(nodes=nodes, edges=tuple(edges)), tuple(dropped)
+        _refuse(tuple(faults))
+    return Extraction(nodes=nodes, edges=tuple(edges)), tuple(faults)
 
 
 def read_entities(text: str) -> tuple[QueryEntity, ...]:
@@ -225,11 +224,9 @@ def _sound_nodes(nodes: tuple[ExtractedNode, ...]) -> tuple[tuple[ExtractedNode,
     return tuple(kept.values()), dropped
 
 
-def _edge_fault(edge: ExtractedEdge, keys: set[str], validation: Validation) -> Fault | None:
+def _edge_fault(edge: ExtractedEdge, keys: set[str]) -> Fault | None:
     if edge.source not in keys or edge.target not in keys:
         return "dangling_edge"
-    if validation == "off":
-        return None
     if edge.source == edge.target:
         return "self_loop"
     return None if edge.relationship.strip() else "empty_relationship"

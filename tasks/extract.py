@@ -75,7 +75,7 @@ def _with_json(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "attributes": json.dumps(fields["attributes"], ensure_ascii=False)}
 
 
-STAGE = Stage("extract", 1, make)
+STAGE = Stage("extract", 2, make)
 
 
 def extractions_of(table: pa.Table) -> dict[str, Extraction]:

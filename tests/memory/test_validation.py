@@ -48,11 +48,18 @@ def test_repair_drops_what_is_wrong_keeps_the_rest_and_reports_it():
     assert "b: Technique" in {fault.detail for fault in dropped}
 
 
-def test_off_keeps_all_but_what_the_reference_code_cannot_store():
+def test_off_keeps_all_but_what_the_reference_code_cannot_store_and_reports_every_fault():
     extraction, dropped = read_extraction(json.dumps(FAULTY), "off")
     assert [node.label for node in extraction.nodes] == ["Person", "Technique", "Event", "artifact"]
     assert [edge.target for edge in extraction.edges] == ["d", "b", "a", "d"]
-    assert kinds(dropped) == ["dangling_edge", "not_an_object"]
+    assert kinds(dropped) == [
+        "dangling_edge",
+        "empty_relationship",
+        "empty_title",
+        "not_an_object",
+        "self_loop",
+        "undefined_label",
+    ]
 
 
 def test_reject_refuses_the_whole_reply_and_counts_why():

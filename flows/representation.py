@@ -12,10 +12,10 @@ from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from tasks.context import closed_models
+from tasks.kinds import make_study
 from tasks.orchestrate import in_prefect
 from tasks.runs import read_run
 from tasks.start import carry_out, judge_anew, start
-from tasks.kinds import make_study
 from tasks.study import Study
 
 WORKERS = 2

@@ -10,11 +10,11 @@ from flows.console import console, watch
 from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
+from tasks.forgetting_study import ForgettingStudy
+from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.runs import read_run
 from tasks.start import find_complete, start
-from tasks.forgetting_study import ForgettingStudy
-from tasks.kinds import make_study
 from tasks.study import Study, condition_fields, read_study
 
 STOPPED = 3

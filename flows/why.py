@@ -28,12 +28,14 @@ def print_why(folder: Path, node: str) -> None:
     if not path.exists():
         raise BadInput(f"{folder} has no forgetting table: `palimpsest run forgetting` makes one")
     table = pd.read_parquet(path)
-    found = table[(table["node"] == node) | (table["title"].str.casefold() == node.casefold())]
+    found = table[(table["id"] == node) | (table["title"].str.casefold() == node.casefold())]
     if found.empty:
         raise BadInput(f"{folder}: no node has the id or the title {node!r}")
-    for (arm, _), rows in found.groupby(["arm", "node"], sort=False):
+    for (arm, _), rows in found.groupby(["arm", "id"], sort=False):
         for row in rows.to_dict("records"):
-            console.print(Text(explained(str(arm), {str(k): v for k, v in row.items()}, table)), soft_wrap=True)
+            console.print(
+                Text(explained(str(arm), {str(k): v for k, v in row.items()}, table)), soft_wrap=True
+            )
 
 
 def explained(arm: str, row: dict[str, Any], table: pd.DataFrame) -> str:
@@ -41,7 +43,7 @@ def explained(arm: str, row: dict[str, Any], table: pd.DataFrame) -> str:
     peers = table[table["arm"] == arm]["score"]
     below = int((peers < row["score"]).sum())
     said = [
-        f"{arm}: {row['label']} {row['title']!r} ({row['node']}) was {row['fate']}.",
+        f"{arm}: {row['label']} {row['title']!r} ({row['id']}) was {row['fate']}.",
         f"Its score of {row['score']:.4f} is above that of {below:,} of {len(peers):,} nodes.",
     ]
     terms = [f"{name} {row[name]:.3f}" for name in _TERMS if name in row and pd.notna(row[name])]

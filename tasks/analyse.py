@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from results.frontier import age_of, against_chance, band, by_group, points
+from results.frontier import against_chance, age_of, band, by_group, points
 from results.noninferiority import non_inferiority
 from results.schemas import METRICS
 from tasks.load import loaded
@@ -29,7 +29,9 @@ def make(work: Work) -> Made:
     sampling = {"resamples": params["resamples"], "seed": params["seed"]}
     types = pd.Series({question.id: question.type for question in questions})
     metrics = _metrics(work)
-    bands = pd.concat([band(rows, figure).assign(figure=figure) for figure in ("survival", "recall_5", "mrr")])
+    bands = pd.concat(
+        [band(rows, figure).assign(figure=figure) for figure in ("survival", "recall_5", "mrr")]
+    )
     tables = {
         "frontier": points(rows).merge(sizes, on=["store", "policy", "level", "draw"]),
         "frontier_chance": bands,
@@ -70,7 +72,11 @@ def _table_2(work: Work, metrics: pd.DataFrame) -> pd.DataFrame:
     lines: list[dict[str, Any]] = []
     stored = work.read("storage", "storage").to_pandas()
     for arm, rows in metrics.groupby("condition", sort=False):
-        line: dict[str, Any] = {"arm": arm, "questions": len(rows), "judged": int(rows["judge"].notna().sum())}
+        line: dict[str, Any] = {
+            "arm": arm,
+            "questions": len(rows),
+            "judged": int(rows["judge"].notna().sum()),
+        }
         counts = work.params["sizes"].get(arm, {})
         line |= {"nodes": counts.get("nodes"), "edges": counts.get("edges")}
         formats = stored[stored["arm"] == arm].set_index("format")["bytes"]
@@ -97,7 +103,9 @@ def _noninferiority(
                 resamples=params["resamples"],
                 seed=params["seed"],
             )
-            lines.append({"arm": a, "against": b, "metric": metric, **{f: getattr(found, f) for f in found.__slots__}})
+            lines.append(
+                {"arm": a, "against": b, "metric": metric, **{f: getattr(found, f) for f in found.__slots__}}
+            )
     return pd.DataFrame(lines)
 
 

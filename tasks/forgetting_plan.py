@@ -130,10 +130,14 @@ class ForgettingPlan(Plan):
     def _merge_histories(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
         """One graph a history, by batch: what the store is without interference, and its namespaces."""
         works = [
-            self._work(merge.STAGE, f"{PER_HISTORY[0]}-{batch.name}", self._history_params(self._graph, batch), base)
+            self._work(
+                merge.STAGE, f"{PER_HISTORY[0]}-{batch.name}", self._history_params(self._graph, batch), base
+            )
             for batch in batches
         ]
-        return {batch.name: made for batch, made in zip(batches, self._stage(merge.STAGE, works), strict=True)}
+        return {
+            batch.name: made for batch, made in zip(batches, self._stage(merge.STAGE, works), strict=True)
+        }
 
     def _history_params(self, arm: dict[str, Any], batch: Batch) -> dict[str, Any]:
         return {
@@ -222,7 +226,11 @@ class ForgettingPlan(Plan):
         merges: dict[str, Artefact],
     ) -> list[Artefact]:
         loaded = base["load"]
-        works = [self._recall_store(arm, batch, loaded, graph) for arm, graph in graphs.items() for batch in batches]
+        works = [
+            self._recall_store(arm, batch, loaded, graph)
+            for arm, graph in graphs.items()
+            for batch in batches
+        ]
         works += [self._recall_store(FLAT_STORE, batch, loaded, None) for batch in batches]
         for arm, settings in zip(PER_HISTORY, (self._graph, self._flat), strict=True):
             for batch in batches:
@@ -248,7 +256,9 @@ class ForgettingPlan(Plan):
             "resamples": study.resamples,
             "seed": study.seed,
             "losses": [[arm, NO_FORGETTING] for arm in graphs if arm != NO_FORGETTING],
-            "sizes": {arm: {t: graph.files[t].rows for t in ("nodes", "edges")} for arm, graph in graphs.items()},
+            "sizes": {
+                arm: {t: graph.files[t].rows for t in ("nodes", "edges")} for arm, graph in graphs.items()
+            },
         }
         inputs = {
             "load": loaded,

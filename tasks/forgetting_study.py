@@ -78,7 +78,8 @@ class ForgettingStudy(Study):
     )
     threshold: float = Field(0.10, gt=0, lt=1, description="Below this score a node is forgotten.")
     clock: Literal["last_turn", "latest"] = Field(
-        "last_turn", description="Date of the final pass: of the turn merged last, as published, or the latest date."
+        "last_turn",
+        description="Date of the final pass: of the turn merged last, as published, or the latest date.",
     )
     intervals: tuple[int, ...] = Field(
         (400,), description="Also forget periodically, every so many turns; each interval is ingested anew."

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from memory.forgetting.passes import forget
 
 from memory.conversation import History, Session
 from memory.forgetting.importance import ImportanceSettings
 from memory.forgetting.limits import Limit
-from memory.forgetting.passes import forget
 from memory.forgetting.policies import policy
 from memory.forgetting.states import Clock
 from memory.graph import stamp
@@ -44,10 +44,14 @@ def in_store_order(histories: dict[str, History], order: str) -> list[Session]:
 
 
 def graph_of(work: Work, name: str) -> GraphMemory:
-    """The graph memory that an artefact of this stage holds."""
+    """The graph memory that an input of the work holds."""
+    return graph_from(work, {table: work.read(name, table) for table in GRAPH_TABLES})
+
+
+def graph_from(work: Work, tables: dict[str, pa.Table]) -> GraphMemory:
+    """The graph memory of tables, with the settings of the work's condition."""
     arm = work.params["condition"]
     system = find(arm["system"])
-    tables = {table: work.read(name, table) for table in GRAPH_TABLES}
     memory = system.from_tables(tables, system.Settings(**arm["settings"]), memory_models(work))
     if not isinstance(memory, GraphMemory):
         raise TypeError(f"{arm['system']} is no graph")

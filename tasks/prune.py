@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from memory.forgetting.passes import forget
 
 from memory.forgetting.limits import Limit
-from memory.forgetting.passes import forget
 from memory.forgetting.policies import policy
 from memory.forgetting.states import Clock
-from memory.graph import MemoryGraph, stamp
+from memory.graph import stamp
 from tasks.ingest import graph_of
 from tasks.stage import Made, Stage, Work
 
 ClockRule = Literal["last_turn", "latest"]
 
 
-def final_clock(graph: MemoryGraph, rule: ClockRule) -> Clock:
+def clock_at(dates: Sequence[datetime | None], turns: int, rule: ClockRule) -> Clock:
     """When a pass after all ingestion happens.
 
-    `last_turn`: at the date of the turn that was merged last, as in the published code, where a pass has the date of
-    the session that triggers it. `latest`: at the latest date in the store.
+    `last_turn`: at the last date that was merged, as in the published code, where a pass has the date of the session
+    that triggers it. `latest`: at the latest date in the store. Without any date, at none.
     """
-    times = np.array([stamp(moment.time) for moment in graph.moments.values()], "datetime64[us]")
+    times = np.array([stamp(date) for date in dates], "datetime64[us]")
     dated = times[~np.isnat(times)]
     if not len(dated):
-        return Clock(np.datetime64("NaT", "us"), graph.turns)
-    return Clock(dated[-1] if rule == "last_turn" else dated.max(), graph.turns)
+        return Clock(np.datetime64("NaT", "us"), turns)
+    return Clock(dated[-1] if rule == "last_turn" else dated.max(), turns)
 
 
 def make(work: Work) -> Made:
     """Forget once."""
     params = work.params
     memory = graph_of(work, "graph")
-    clock = final_clock(memory.graph, params["clock"])
+    moments = memory.graph.moments.values()
+    clock = clock_at([moment.time for moment in moments], memory.graph.turns, params["clock"])
     chosen = policy(params["policy"], params["policy_settings"])
     before = len(memory.graph)
     done = forget(

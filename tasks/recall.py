@@ -56,6 +56,7 @@ def _memories(work: Work) -> list[tuple[str, MemorySystem]]:
 
 
 def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
+    """The columns of a recall that follow from memory and question."""
     # Only the oracle is shown the evidence, and nobody the reference: a query is another type than a question.
     query = question.oracle_query() if memory.sees_evidence else question.query()
     start = time.perf_counter()

@@ -59,5 +59,11 @@ def test_groups_of_questions_have_their_own_means() -> None:
 
 def test_ages_fall_into_bins_closed_on_the_left() -> None:
     ages = age_of(pd.Series([0.0, 29.9, 30, 364, 365, None]))
-    assert ages[:5].tolist() == ["under 30 days", "under 30 days", "30 to 90", "180 to 365", "a year and more"]
+    assert ages[:5].tolist() == [
+        "under 30 days",
+        "under 30 days",
+        "30 to 90",
+        "180 to 365",
+        "a year and more",
+    ]
     assert pd.isna(ages[5])

@@ -50,7 +50,9 @@ def test_a_margin_that_is_none_is_refused(margin: float) -> None:
         non_inferiority([1.0], [1.0], margin)
 
 
-@given(hnp.arrays(np.float64, 30, elements=st.floats(0, 1)), hnp.arrays(np.float64, 30, elements=st.floats(0, 1)))
+@given(
+    hnp.arrays(np.float64, 30, elements=st.floats(0, 1)), hnp.arrays(np.float64, 30, elements=st.floats(0, 1))
+)
 def test_a_wider_margin_never_makes_it_worse(a: np.ndarray, b: np.ndarray) -> None:
     narrow, wide = (non_inferiority(a, b, margin, resamples=200) for margin in (0.02, 0.3))
     assert wide.non_inferior >= narrow.non_inferior

@@ -49,19 +49,21 @@ def _pattern(words: Mapping[str, int]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
+_NEAR_FIRST = re.compile(rf"({_pattern(_NEAR)})\b")
 _NUMBER = rf"(\d{{1,4}}|{_pattern(_COUNTS)})"
 _AGO = re.compile(
-    rf"(?:about |around |over |almost |nearly )?{_NUMBER} (day|week|month|year)s? (?:ago|before|earlier)\b"
+    rf"(?:about |around |over |almost |nearly )?{_NUMBER} (day|week|month|year)s? (?:ago\b|(?:before|earlier)$)"
 )
 _IN = re.compile(rf"in (?:about )?{_NUMBER} (day|week|month|year)s?\b")
-_RELATIVE = re.compile(r"(last|this|next|past) (week|month|year|weekend)\b")
+_RELATIVE = re.compile(r"(last|this|next|past) (week|month|year|weekend)\b(?! of\b)")
 _RELATIVE_DAY = re.compile(rf"(?:on )?(last|this|next|past)? ?({_pattern(_WEEKDAYS)})\b")
 _ISO = re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b")
 _ISO_MONTH = re.compile(r"^(\d{4})-(\d{2})$")
 _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 _MONTH_FIRST = re.compile(rf"\b({_pattern(_ANY_MONTH)})\b\.? (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)")
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_pattern(_ANY_MONTH)})\b")
-_MONTH_ALONE = re.compile(rf"\b({_pattern(_ANY_MONTH)})\b")
+_MONTH_ALONE = re.compile(rf"\b(next )?({_pattern(_ANY_MONTH)})\b")
+_MAY_AS_VERB = re.compile(r"may (?!\d{4}\b)")
 _VAGUE = re.compile(r"\b(few|couple|recent|recently|while|lately)\b|some time|the other day")
 
 _OLD_AGO = re.compile(r"(\d+) (day|week|month|year)s? ago")
@@ -132,8 +134,8 @@ def _published(text: str, anchor: date) -> Resolved | None:
 
 
 def _improved(text: str, anchor: date) -> Resolved | None:
-    if text in _NEAR:
-        return _day(anchor + timedelta(days=_NEAR[text]))
+    if near := _NEAR_FIRST.match(text):
+        return _day(anchor + timedelta(days=_NEAR[near[1]]))
     readers: tuple[Callable[[str, date], Resolved | None], ...] = (
         _absolute,
         _counted,
@@ -198,9 +200,11 @@ def _vague(text: str, anchor: date) -> Resolved | None:
 
 def _month_or_year(text: str, anchor: date) -> Resolved | None:
     month, year = _MONTH_ALONE.search(text), _YEAR.search(text)
-    if month and not (month[1] == "may" and text.startswith("may ")):
-        number = _ANY_MONTH[month[1]]
-        of = int(year[0]) if year else anchor.year - (number > anchor.month)
+    if month and not _MAY_AS_VERB.match(text):
+        number = _ANY_MONTH[month[2]]
+        of = anchor.year - (number > anchor.month) + bool(month[1])
+        if year:
+            of = int(year[0])
         return Resolved(f"{of:04d}-{number:02d}", approximate=True)
     return Resolved(year[0], approximate=True) if year else None
 

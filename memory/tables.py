@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,8 +81,8 @@ def to_tables(graph: MemoryGraph) -> dict[str, pa.Table]:
     ]
     turns = [{"turn": m.turn, "session": m.session, "time": m.time} for m in graph.moments.values()]
     tables = {
-        "nodes": _node_table(graph),
-        "edges": pa.Table.from_pylist([_edge_row(edge) for edge in graph.edges()], schema=EDGES),
+        "nodes": node_table(graph, list(graph.nodes())),
+        "edges": edge_table(graph.edges()),
         "titles": pa.Table.from_pylist(titles, schema=TITLES),
         "turns": pa.Table.from_pylist(turns, schema=TURNS),
     }
@@ -137,10 +137,10 @@ def _facts(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     return facts
 
 
-def _node_table(graph: MemoryGraph) -> pa.Table:
-    schema = node_schema(graph.dimensions)
-    nodes = list(graph.nodes())
-    columns = graph.columns[graph.live]
+def node_table(graph: MemoryGraph, nodes: Sequence[Node]) -> pa.Table:
+    """Some nodes of a graph, with their columns and vectors, in the order given."""
+    rows = np.array([node.row for node in nodes], np.intp)
+    columns = graph.columns[rows]
     # The numbers go over as whole columns; only texts are walked node by node.
     data = [
         pa.array([node.id for node in nodes], pa.string()),
@@ -156,9 +156,14 @@ def _node_table(graph: MemoryGraph) -> pa.Table:
         pa.array(columns["turns_at_last_access"]),
         pa.array(columns["degree"]),
         pa.array([node.sources for node in nodes], _SOURCES),
-        vector_column(graph.vectors.matrix[graph.live]),
+        vector_column(graph.vectors.matrix[rows]),
     ]
-    return pa.Table.from_arrays(data, schema=schema)
+    return pa.Table.from_arrays(data, schema=node_schema(graph.dimensions))
+
+
+def edge_table(edges: Iterable[Edge]) -> pa.Table:
+    """Edges, in the order given."""
+    return pa.Table.from_pylist([_edge_row(edge) for edge in edges], schema=EDGES)
 
 
 def _edge_row(edge: Edge) -> dict[str, object]:

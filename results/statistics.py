@@ -181,23 +181,7 @@ def paired_differences(
     _same_length([*left.values(), *right.values()], clusters)
     differences = {name: left[name] - right[name] for name in left}
     drawn = _bootstrap(differences, clusters, resamples, seed)
-    found = {}
-    for name, difference in differences.items():
-        both = ~np.isnan(difference)
-        sample = drawn[name]
-        low, high = _percentiles(sample.means, level)
-        found[name] = PairedDifference(
-            n=sample.n,
-            missing=difference.size - sample.n,
-            units=sample.sizes.size,
-            a=_mean(left[name][both]),
-            b=_mean(right[name][both]),
-            difference=sample.mean,
-            low=low,
-            high=high,
-            p=_two_sided(sample.means),
-        )
-    return found
+    return {name: _difference(left[name], right[name], drawn[name], level) for name in differences}
 
 
 def wilson(successes: int, n: int, level: float = LEVEL) -> Proportion:
@@ -248,6 +232,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
         reached = max(reached, min(1.0, p * (len(order) - step)))
         adjusted[place] = reached
     return adjusted
+
+
+def _difference(a: Floats, b: Floats, sample: _Sample, level: float) -> PairedDifference:
+    """The comparison of one metric, from the resampled differences of A and B."""
+    both = ~np.isnan(a - b)
+    low, high = _percentiles(sample.means, level)
+    return PairedDifference(
+        n=sample.n,
+        missing=a.size - sample.n,
+        units=sample.sizes.size,
+        a=_mean(a[both]),
+        b=_mean(b[both]),
+        difference=sample.mean,
+        low=low,
+        high=high,
+        p=_two_sided(sample.means),
+    )
 
 
 # --- the resampling ---

@@ -36,7 +36,7 @@ def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ..
     return history.by_date() if settings.get("session_order") == "date" else history.sessions
 
 
-STAGE = Stage("merge", 1, make)
+STAGE = Stage("merge", 2, make)
 
 
 def merged(work: Work, history: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

@@ -77,4 +77,4 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     }
 
 
-STAGE = Stage("recall", 1, make)
+STAGE = Stage("recall", 2, make)

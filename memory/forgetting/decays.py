@@ -60,9 +60,12 @@ class FadeMemSettings(BaseModel):
 
 
 def ebbinghaus(states: States, clock: Clock, settings: EbbinghausSettings) -> Scored:
-    """MemoryBank: R = exp(-t / S), t in days since the last recall (or creation), S grows by 1 with each recall."""
+    """MemoryBank: R = exp(-t / S), t in days since the last recall (or creation), S grows by 1 with each recall.
+
+    After 745 times S, R is 0 in a double: such items are ties, of which the older goes first.
+    """
     days = days_since(last_seen(states), clock)
-    strength = settings.strength + settings.gain * states.access_count
+    strength: Doubles = settings.strength + settings.gain * states.access_count.astype(np.float64)
     return Scored(np.exp(-days / strength), {"strength": strength})
 
 

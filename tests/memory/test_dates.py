@@ -72,6 +72,13 @@ def test_published_leaves_a_month_without_such_a_day_unresolved():
         ("2023-05-01", "2023-05-01", False),
         ("2023/05/01", "2023-05-01", False),
         ("2023-04", "2023-04", True),
+        ("yesterday morning", "2023-05-19", False),
+        ("tonight at 8", "2023-05-20", False),
+        ("May 2022", "2022-05", True),
+        ("next June", "2023-06", True),
+        ("next March", "2024-03", True),
+        ("the last week of March", "2023-03", True),
+        ("two days before", "2023-05-18", False),
     ],
 )
 def test_improved_reads_more_forms_and_says_how_sure_it_is(raw, day, approximate):

@@ -72,7 +72,10 @@ class ForgettingPlan(Plan):
         return self.made
 
     def _entities(self, loaded: Artefact) -> Work:
-        params = {"models": declared(self._study.models, "query"), "query_prompt": query_prompt_hash()}
+        params = {
+            "models": declared(self._study.models, "query", "embedder"),
+            "query_prompt": query_prompt_hash(),
+        }
         return self._work(entities.STAGE, "all", params, {"load": loaded})
 
     # --- the stores --------------------------------------------------------------------------------------------
@@ -226,16 +229,15 @@ class ForgettingPlan(Plan):
         merges: dict[str, Artefact],
     ) -> list[Artefact]:
         loaded = base["load"]
-        works = [
-            self._recall_store(arm, batch, loaded, graph)
-            for arm, graph in graphs.items()
+        stores = [*graphs.items(), (FLAT_STORE, None)]
+        shared = [self._recall_store(arm, b, loaded, graph) for arm, graph in stores for b in batches]
+        single = [
+            self._recall_history({**settings, "name": arm}, batch, loaded, merges)
+            for arm, settings in zip(PER_HISTORY, (self._graph, self._flat), strict=True)
             for batch in batches
         ]
-        works += [self._recall_store(FLAT_STORE, batch, loaded, None) for batch in batches]
-        for arm, settings in zip(PER_HISTORY, (self._graph, self._flat), strict=True):
-            for batch in batches:
-                works.append(self._recall_history({**settings, "name": arm}, batch, loaded, merges))
-        recalls = self._stage(recall.STAGE, works)
+        recalls = [*self._stage(recall_store.STAGE, shared), *self._stage(recall.STAGE, single)]
+        self.made.by_stage[recall.STAGE.name] = recalls
         answers = self._stage(answer.STAGE, self._answers(loaded, recalls, ["published"] * len(recalls)))
         verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))

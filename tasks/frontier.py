@@ -27,41 +27,37 @@ from tasks.stage import Made, Stage, Work
 GRAPH_ONLY = frozenset({"centrality", "without_centrality", "pagerank", "random_by_degree"})
 """Policies that look at edges, which flat turns have none of."""
 
-ROWS = pa.schema(
-    {
-        "store": pa.string(),
-        "policy": pa.string(),
-        "level": pa.float64(),  # share of the items that is forgotten
-        "draw": pa.int32(),
-        "question": pa.string(),
-        "survival": pa.float64(),  # share of the evidence turns that something still stands on
-        "recall_1": pa.float64(),
-        "recall_5": pa.float64(),
-        "recall_10": pa.float64(),
-        "mrr": pa.float64(),
-    }
-)
-SIZES = pa.schema(
-    {
-        "store": pa.string(),
-        "policy": pa.string(),
-        "level": pa.float64(),
-        "draw": pa.int32(),
-        "items": pa.int64(),
-        "forgotten": pa.int64(),
-        "edges": pa.int64(),
-        "bytes": pa.int64(),
-    }
-)
+_POINT: list[tuple[str, pa.DataType]] = [
+    ("store", pa.string()),
+    ("policy", pa.string()),
+    ("level", pa.float64()),  # share of the items that is forgotten
+    ("draw", pa.int32()),
+]
+_FIGURES = ("survival", "recall_1", "recall_5", "recall_10", "mrr")
+ROWS = pa.schema([*_POINT, ("question", pa.string()), *((name, pa.float64()) for name in _FIGURES)])
+"""A row for each point and question. `survival` is the share of the evidence turns that something still stands on."""
+SIZES = pa.schema([*_POINT, *((name, pa.int64()) for name in ("items", "forgotten", "edges", "bytes"))])
+"""A row for each point: what is left at it."""
 
 
 class FrontierStore(Protocol):
     """A frozen store with the questions that are asked of it."""
 
-    states: States
-    clock: Clock
-    questions: Sequence[Question]
-    evidence: Ragged
+    @property
+    def states(self) -> States:
+        """The items."""
+
+    @property
+    def clock(self) -> Clock:
+        """When they are forgotten."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """What is asked."""
+
+    @property
+    def evidence(self) -> Ragged:
+        """Of each question, the numbers of its evidence turns."""
 
     def measure(self, live: Mask) -> tuple[Mask, Ints]:
         """Whether each evidence turn survives, and its rank in what is recalled (0: not recalled)."""
@@ -136,7 +132,7 @@ def _rows(identity: dict[str, Any], store: FrontierStore, survives: Mask, ranks:
     asked = np.flatnonzero(store.evidence.lengths)
     columns = {
         **{name: pa.array([value] * len(asked), SIZES.field(name).type) for name, value in identity.items()},
-        "question": pa.array([store.questions[i].id for i in asked], pa.string()),
+        "question": pa.array([store.questions[i].id for i in asked.tolist()], pa.string()),
         "survival": pa.array(found.survival[asked]),
         **{f"recall_{k}": pa.array(share[asked]) for k, share in found.recall.items()},
         "mrr": pa.array(found.reciprocal_rank[asked]),

@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {
     "policies": [{"policy": name} for name in ("importance", "recency", "pagerank", "oldest")],
     "draws": 3,
     "resamples": 200,
-    "threshold": 0.3,
+    "threshold": 0.5,
 }
 
 

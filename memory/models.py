@@ -114,5 +114,6 @@ class Embedder(Protocol):
         """Embed texts; equal texts are embedded once. Blank texts are failures and are never sent.
 
         Raises:
+            CallFailed: If a text met a fault of transport, which the next run tries again.
             CallRefused: If the run may make no further call.
         """

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,9 @@ def content_hash(tables: Mapping[str, pa.Table]) -> str:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
             if table.num_rows:
-                writer.write_table(table.replace_schema_metadata(None).combine_chunks())
+                # Taking every row writes fresh buffers: slices, and what lies under a null, are not content.
+                fresh = table.take(pa.array(range(table.num_rows), pa.int64()))
+                writer.write_table(fresh.replace_schema_metadata(None).combine_chunks())
         digest.update(name.encode() + b"\0")
         digest.update(memoryview(sink.getvalue()))
     return digest.hexdigest()
@@ -45,13 +50,30 @@ def content_hash(tables: Mapping[str, pa.Table]) -> str:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file beside its place, flush it, then rename it there."""
+    with _beside(path) as beside:
+        beside.write_bytes(data)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A new file beside a place. At the end of the block it is on the disk and in that place, or nowhere."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # another name for every writer
+    try:
+        yield beside
+        _flush(beside)
+        beside.replace(path)
+        _flush(path.parent)  # else the new name itself may be lost with the power
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write(path: Path, table: pa.Table, about: Mapping[str, str] | None = None) -> str:
@@ -65,20 +87,19 @@ def write(path: Path, table: pa.Table, about: Mapping[str, str] | None = None) -
 
 def write_parts(path: Path, parts: Iterable[pa.Table], about: Mapping[str, str] | None = None) -> int:
     """Write tables of one schema as one file, holding one part at a time; returns the rows. Nothing for no parts."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    writer: pq.ParquetWriter | None = None
+    remaining = iter(parts)
+    first = next(remaining, None)
+    if first is None:
+        return 0
+    schema = _versioned(first, about).schema
     rows = 0
-    for part in parts:
-        versioned = _versioned(part, about)
-        if writer is None:
-            repeating = _repeating(part)
-            writer = pq.ParquetWriter(beside, versioned.schema, compression="zstd", use_dictionary=repeating)
-        writer.write_table(versioned)
-        rows += part.num_rows
-    if writer is not None:
-        writer.close()
-        beside.replace(path)
+    with (
+        _beside(path) as beside,
+        pq.ParquetWriter(beside, schema, compression="zstd", use_dictionary=_repeating(first)) as writer,
+    ):
+        for part in chain((first,), remaining):
+            writer.write_table(_versioned(part, about))
+            rows += part.num_rows
     return rows
 
 
@@ -109,10 +130,13 @@ def read(path: Path, schema: pa.Schema | None = None, sha256: str | None = None)
         raise TornTable(f"{path} is not what was written there; remove it and run again to make it anew")
     try:
         table = pq.read_table(pa.BufferReader(data))
-    except pa.ArrowInvalid as error:
-        raise TornTable(f"{path} is not whole Parquet ({error}); remove it and run again") from error
-    if schema is None:
-        return table
+        return table if schema is None else _upgraded(table, schema)
+    except (pa.ArrowException, OSError) as error:  # OSError: what Arrow makes of a footer that is no footer
+        reason = str(error).splitlines()[0]
+        raise TornTable(f"{path} is not whole Parquet of ours ({reason}); remove it and run again") from error
+
+
+def _upgraded(table: pa.Table, schema: pa.Schema) -> pa.Table:
     columns = [
         table[f.name].cast(f.type) if f.name in table.column_names else pa.nulls(table.num_rows, f.type)
         for f in schema

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memory.errors import CallFailed
 from memory.models import Embedded, Vectors
 from tasks.models.calls import Call
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome
 from tasks.models.prices import usd
-from tasks.models.providers import EmbedProvider, EmbedSettings, ProviderFault, RawVectors, RequestRejected
+from tasks.models.providers import EmbedProvider, EmbedSettings, RawVectors, RequestRejected, TransportFault
 from tasks.models.tokens import count, cut, sendable
 
 BLANK = "blank text"
@@ -30,14 +31,16 @@ class _Input:
 
 @dataclass(slots=True)
 class _Batch:
-    """What became of a batch: vectors and failures by call id."""
+    """What became of a batch: vectors and failures by call id, and the fault of transport that it met, if any."""
 
     vectors: dict[str, Vectors] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    undelivered: str = ""
 
     def add(self, other: _Batch) -> None:
         self.vectors |= other.vectors
         self.failures |= other.failures
+        self.undelivered = other.undelivered or self.undelivered
 
 
 class GatewayEmbedder:
@@ -62,7 +65,12 @@ class GatewayEmbedder:
         return self._settings.dimensions
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """See `memory.models.Embedder.embed`. Vectors are stored as they came, and scaled here."""
+        """See `memory.models.Embedder.embed`. Vectors are stored as they came, and scaled here.
+
+        Raises:
+            CallFailed: After everything was asked for, if a fault of transport has left a text without its vector:
+                whatever is built without it would be built anew when it comes.
+        """
         distinct = {text: self._input(text) for text in dict.fromkeys(texts) if text.strip()}
         inputs = {item.call_id: item for item in distinct.values()}
         result = self._replay(inputs)
@@ -76,6 +84,8 @@ class GatewayEmbedder:
                 )
                 for batch in self._gateway.each(self._buy, batches, self._provider.local):
                     result.add(batch)
+        if result.undelivered:
+            raise CallFailed(f"{self.name}: {result.undelivered}", final=False)
         return self._lay_out(texts, distinct, result)
 
     def _input(self, text: str) -> _Input:
@@ -120,8 +130,9 @@ class GatewayEmbedder:
             result = self._buy(batch[:middle])
             result.add(self._buy(batch[middle:]))
             return result
-        except ProviderFault as fault:
-            return self._fail(batch, fault.reason, fault.retries)
+        except TransportFault as fault:
+            self._fail(batch, fault.reason, fault.retries)
+            return _Batch(undelivered=fault.reason)
         return self._keep(batch, raw, retries, (time.perf_counter() - begun) * 1e3, last)
 
     def _keep(
@@ -233,8 +244,9 @@ class GatewayEmbedder:
 def _vector(row: Sequence[float] | Vectors, dimensions: int) -> tuple[Vectors, str | None]:
     """A row as a vector, and what is wrong with it, if anything is."""
     try:
-        vector = np.asarray(row, np.float32)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):  # beyond float32 is an infinity, and said below
+            vector = np.asarray(row, np.float32)
+    except (TypeError, ValueError, OverflowError):
         return np.zeros(0, np.float32), "the vector holds something that is no number"
     if vector.shape != (dimensions,):
         return vector, f"the vector has {vector.size} dimensions, not {dimensions}"

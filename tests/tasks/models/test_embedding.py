@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory.errors import CallRefused
+from memory.errors import CallFailed, CallRefused
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ollama_provider import OllamaProvider
@@ -178,13 +178,27 @@ def test_faults_of_transport_are_tried_again(server: FakeServer, maker: Maker, o
     assert gateway.ledger.totals("run").retries == 3
 
 
-def test_a_batch_that_cannot_be_sent_fails_text_by_text_and_is_bought_later(
+def test_a_batch_that_cannot_be_sent_is_no_missing_vector_and_is_bought_later(
     server: FakeServer, maker: Maker, open_gateway: Opener
 ) -> None:
     server.then(*[fakes.status(503)] * 4)
-    embedded = maker(open_gateway()).embed(["a", "b"])
-    assert dict(embedded.failures) == {0: "HTTP 503", 1: "HTTP 503"}
-    assert maker(open_gateway()).embed(["a", "b"]).failures == {}
+    gateway = open_gateway(concurrency=1)
+    with pytest.raises(CallFailed, match="HTTP 503") as failed:
+        maker(gateway, EmbedSettings("m", 8, 50, batch=1)).embed(["a", "b"])
+    assert not failed.value.final
+    assert (gateway.ledger.totals("run").paid, gateway.ledger.totals("run").failed) == (1, 1)
+    assert maker(open_gateway(), EmbedSettings("m", 8, 50)).embed(["a", "b"]).failures == {}
+    assert sorted(server.texts()) == ["a"] * 4 + ["a", "b"], "what came through is not asked for again"
+
+
+def test_numbers_that_no_float_holds_fail_alone(server: FakeServer, open_gateway: Opener) -> None:
+    huge = {"int": 10**400, "float": 1e300}
+    server.always(fakes.vectors(lambda t: [huge[t]] * 8 if t in huge else good_vector(t, 8)))
+    provider = OpenAIProvider("sk-test-key", server.openai)
+    embedded = GatewayEmbedder(open_gateway(), provider, SETTINGS, Place("embed")).embed(
+        ["a", "int", "float"]
+    )
+    assert list(embedded.failures) == [1, 2]
 
 
 def test_a_refused_key_stops_the_run(server: FakeServer, maker: Maker, open_gateway: Opener) -> None:

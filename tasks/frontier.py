@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from memory.forgetting.figures import figures
-from memory.forgetting.ragged import Ints, Mask, Ragged
 
 from memory.conversation import Question
+from memory.forgetting.figures import figures
 from memory.forgetting.limits import Limit, decide
 from memory.forgetting.policies import policy
+from memory.forgetting.ragged import Ints, Mask, Ragged
 from memory.forgetting.states import Clock, States
 from tasks.frontier_stores import open_store
 from tasks.stage import Made, Stage, Work

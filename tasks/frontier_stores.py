@@ -10,13 +10,13 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+
+from memory.conversation import Question
 from memory.forgetting.candidates import Asked, Candidates, candidates
 from memory.forgetting.frozen import FrozenGraph
 from memory.forgetting.frozen_turns import FrozenTurns
 from memory.forgetting.passes import states_of, states_of_turns
 from memory.forgetting.ragged import Ints, Mask, Ragged
-
-from memory.conversation import Question
 from memory.forgetting.states import Clock, States
 from memory.graph import MemoryGraph
 from memory.merge import descriptor

@@ -12,6 +12,7 @@ from memory.errors import BadInput
 from memory.protocol import Models
 from memory.systems import find
 from tasks.context import Undeclared, ledger_rows
+from tasks.draw import draw
 from tasks.forgetting_plan import ForgettingPlan
 from tasks.forgetting_study import ForgettingStudy
 from tasks.load import conversations_of
@@ -83,6 +84,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
     try:
         made = plan.walk()
         publish(folder, run, made, ledger_rows(run))
+        if isinstance(run.study, ForgettingStudy):
+            draw(folder, run.study)
     except BaseException as error:
         write_run(
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})

@@ -1,6 +1,7 @@
 """Stage `storage`: what a store costs to keep, in the paper's format and in better ones."""
 
 import pyarrow as pa
+
 from tasks.stage import Made, Stage, Work
 
 

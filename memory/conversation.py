@@ -37,8 +37,12 @@ class Turn:
 
     @property
     def spoken(self) -> str:
-        """The text with its speaker's name before it and its image's caption after it."""
-        shown = f" [shares an image: {self.caption}]" if self.caption else ""
+        """The text with its speaker's name before it and its image's caption, in brackets, after it.
+
+        The caption stands alone: words such as "shares an image", equal in every caption, draw the vectors of
+        turns with images together (LoCoMo, MiniLM: recall@5 .357 with them, .364 without).
+        """
+        shown = f" [{self.caption}]" if self.caption else ""
         return f"{self.speaker}: {self.text}{shown}"
 
 

@@ -8,23 +8,19 @@ from typing import ClassVar
 import bm25s
 import numpy as np
 import Stemmer
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.extraction import Extraction
 from memory.models import Vectors
 from memory.protocol import Models, Recall, Source
-from memory.systems.keeping import TurnKeeper, TurnSettings
+from memory.systems.keeping import RankingSettings, TurnKeeper
 from memory.systems.turns import RULE
 
 
-class BM25Settings(TurnSettings):
+class BM25Settings(RankingSettings):
     """Settings of lexical retrieval; k1 and b are the library's defaults, 1.5 and 0.75."""
 
-    k: int = Field(5, ge=1)
-    """How many turns the context shows."""
-    ranked: int = Field(50, ge=1)
-    """How many turns the provenance ranks at least."""
     stem: bool = True
     """Whether words are compared by their Snowball stem."""
     stop_words: bool = True

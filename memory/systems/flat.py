@@ -6,26 +6,21 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import pyarrow as pa
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.errors import CallFailed
 from memory.extraction import Extraction
 from memory.models import Vectors
 from memory.protocol import Models, Recall, Size, Source
-from memory.systems.keeping import TurnKeeper, TurnSettings
+from memory.systems.keeping import RankingSettings, TurnKeeper
 from memory.systems.turns import RULE, stored
 from memory.tables import vector_column, vectors_of
 from memory.vectors import VectorIndex
 
 
-class FlatSettings(TurnSettings):
+class FlatSettings(RankingSettings):
     """Settings of flat retrieval."""
-
-    k: int = Field(5, ge=1)
-    """How many turns the context shows."""
-    ranked: int = Field(50, ge=1)
-    """How many turns the provenance ranks at least."""
 
 
 class Flat(TurnKeeper[FlatSettings]):

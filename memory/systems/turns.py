@@ -14,7 +14,8 @@ from memory.errors import BadInput
 from memory.graph import in_utc
 
 TextForm = Literal["raw", "spoken", "dated"]
-"""How a turn is indexed: its bare text, as published; with speaker and caption; and with its date as well."""
+"""How a turn is indexed: its bare text, as published; with speaker and caption; and with its date as well, such as
+`(8 May 2023)`, which is worth .027 of recall@5 to BM25 on LoCoMo."""
 
 RULE = "\n\n---\n\n"
 """The rule line between chunks of a context (facts, section 11)."""

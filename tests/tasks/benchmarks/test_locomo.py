@@ -20,7 +20,7 @@ def test_sessions_turns_speakers_and_captions_are_read(conversation, written):
     assert [turn.id for turn in second.turns] == ["conv-1#1.0", "conv-1#1.1"]
     assert [(turn.role, turn.speaker) for turn in second.turns] == [("assistant", "Bo"), ("user", "Ann")]
     assert first.turns[0].caption is None
-    assert first.turns[1].spoken == "Bo: Look! [shares an image: a red boat]"
+    assert first.turns[1].spoken == "Bo: Look! [a red boat]"
     assert "session dates without a session: 1" in loaded.notes
 
 

@@ -6,11 +6,12 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from memory.protocol import MemorySystem
+from memory.protocol import MemorySystem, Size
+from memory.systems.flat import Flat
 from memory.systems.graph import GraphMemory
 from results.schemas import RECALLS
 from results.tables import from_rows
-from tasks.context import open_memory
+from tasks.context import memory_models, open_memory
 from tasks.extract import extracted
 from tasks.ingest import graph_of, in_store_order
 from tasks.load import loaded
@@ -28,10 +29,10 @@ def make(work: Work) -> Made:
     """
     asked = set(work.params["questions"])
     with _one_at_a_time:  # batches share the store, and a memory is used by one thread at a time
-        memory = _store(
-            work.model_copy(update={"batch": "", "params": _without_questions(work)}).model_dump_json()
-        )
-        size = memory.size()
+        shared = work.model_copy(update={"batch": "", "params": _without_questions(work)})
+        memory, size = _store(shared.model_dump_json())
+        if isinstance(memory, GraphMemory | Flat):
+            memory.models = memory_models(work)  # those it was made with may belong to a run that has ended
         held = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
         rows = []
         for question in loaded(work)[1]:
@@ -47,16 +48,18 @@ def _without_questions(work: Work) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _store(work_json: str) -> MemorySystem:
+def _store(work_json: str) -> tuple[MemorySystem, Size]:
+    """The memory and its size, which takes as long to find out as many questions."""
     work = Work.model_validate_json(work_json)
     if "graph" in work.inputs:
-        return graph_of(work, "graph")
+        graph = graph_of(work, "graph")
+        return graph, graph.size()
     memory = open_memory(work.params["condition"], work)
     extractions = extracted(work)
     histories, _, _ = loaded(work)
     for session in in_store_order(histories, work.params["order"]):
         memory.remember(session, extractions)
-    return memory
+    return memory, memory.size()
 
 
 def _row(memory: MemorySystem, question: Any, access: str) -> dict[str, Any]:

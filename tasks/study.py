@@ -131,7 +131,9 @@ class Study(BaseModel):
         "paper", description="The paper's single prompt, or LongMemEval's judging by question type."
     )
     repeat: int = Field(
-        0, ge=0, description="Which repeat of the extraction this is: another number buys it anew, to see its variance."
+        0,
+        ge=0,
+        description="Which repeat of the extraction this is: another number buys it anew, to see its variance.",
     )
     limit: int | None = Field(
         None, ge=1, description="Take a sample of N questions, with only their histories."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,6 @@ import typer
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Palimpsest: evaluate the long-term memory of LLM agents, and pay for no model call twice.",
 )
@@ -18,6 +18,7 @@ app = typer.Typer(
 BAD_INPUT = 2
 STOPPED = 3
 INCOMPLETE = 4
+_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 
@@ -27,14 +28,22 @@ def main() -> None:
     from memory.errors import BadInput, CallRefused
     from results.errors import TornTable
 
+    # A job scheduler's SIGTERM stops a run as Ctrl-C does; Prefect takes it first, and hands it on here.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code = 0
     try:
-        app()
+        code = app(args=sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+    except typer.TyperException as error:
+        _end(f"error: {' '.join(error.format_message().split())} See palimpsest --help", BAD_INPUT)
     except BadInput as error:
         _end(f"error: {error}", BAD_INPUT)
     except (CallRefused, TornTable) as error:
         _end(f"stopped: {error}", STOPPED)
     except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
         _end("stopped: interrupted; what is bought is kept, the same command goes on", STOPPED)
+    sys.exit(code)
 
 
 def _end(line: str, code: int) -> None:
@@ -104,7 +113,7 @@ def compare(
     b: Annotated[str, typer.Argument(help="What A is compared with: the difference is A minus B.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
 ) -> None:
     """Compare two files or runs of per-question rows, paired by question: A minus B."""
     from flows.reporting import print_comparison

@@ -14,7 +14,7 @@ from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.runs import read_run
-from tasks.start import find_complete, start
+from tasks.start import begin, find_complete, prepare
 from tasks.study import Study, condition_fields, read_study
 
 STOPPED = 3
@@ -34,6 +34,8 @@ def study_of(
         BadInput: Naming the field or option that is wrong.
     """
     made = read_study(file) if file else {}
+    if file:
+        make_study(made, f"{file}: ")  # on its own, so that a fault is named where it stands
     made |= {name: value for name, value in fields.items() if value is not None}
     if systems is not None:
         made["conditions"] = [condition_fields(text) for text in systems.split(",") if text.strip()]
@@ -52,12 +54,13 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     Raises:
         BadInput: Before anything runs, if the study or its data cannot be used.
     """
-    folder, run = start(study, data, store, out)
+    folder, run = prepare(study, data, store, out)
     if find_complete(folder, run, retry_failed=study.retry_failed):
         console.print(f"complete: {run.name}; nothing to do, nothing paid")
         print_run(folder)
         return 0
     require(study.models)
+    begin(folder, run)
     quiet_prefect(folder)
     flow = _flow_of(study)
     with watch(folder):

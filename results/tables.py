@@ -76,13 +76,16 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def write(path: Path, table: pa.Table, about: Mapping[str, str] | None = None) -> str:
-    """Write a table, with `about` in its metadata; returns the sha256 of the file's bytes."""
+def serialised(table: pa.Table, about: Mapping[str, str] | None = None) -> bytes:
+    """A table as Parquet, with `about` in its metadata."""
     sink = pa.BufferOutputStream()
     pq.write_table(_versioned(table, about), sink, compression="zstd", use_dictionary=_repeating(table))
-    data = sink.getvalue().to_pybytes()
-    write_bytes(path, data)
-    return hashlib.sha256(data).hexdigest()
+    return sink.getvalue().to_pybytes()
+
+
+def write(path: Path, table: pa.Table, about: Mapping[str, str] | None = None) -> None:
+    """Write a table as one file."""
+    write_bytes(path, serialised(table, about))
 
 
 def write_parts(path: Path, parts: Iterable[pa.Table], about: Mapping[str, str] | None = None) -> int:

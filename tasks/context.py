@@ -16,7 +16,7 @@ from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
 from tasks.models.bundles import chat_model, embedder
-from tasks.models.catalogue import ModelChoice
+from tasks.models.catalogue import ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
 from tasks.models.offline import minilm
@@ -33,6 +33,7 @@ T = TypeVar("T")
 _lock = threading.Lock()
 _gateways: dict[tuple[str, str, bool], Gateway] = {}
 _last = [Totals()]
+_users = [0]
 
 
 def _gateway(store: str, run: str, retry_failed: bool) -> Gateway:
@@ -47,27 +48,39 @@ def _gateway(store: str, run: str, retry_failed: bool) -> Gateway:
 
 @contextmanager
 def closed_models() -> Iterator[None]:
-    """Close every gateway of the process at the end of the block, so that nothing is left unwritten."""
+    """Close every gateway of the process at the end of the block, so that nothing is left unwritten.
+
+    Where such blocks overlap, as those of two flows in one process do, the last to end closes.
+    """
+    with _lock:
+        _users[0] += 1
     try:
         yield
     finally:
         with _lock:
-            for gateway in _gateways.values():
+            _users[0] -= 1
+            gateways = [] if _users[0] else list(_gateways.values())
+            for gateway in gateways:
                 _last[0] = gateway.ledger.totals(now=True)
                 gateway.close()
-            _gateways.clear()
+            if not _users[0]:
+                _gateways.clear()
 
 
 def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
     """Which models a work may ask, as part of its parameters and so of its fingerprint.
 
-    `is` adds to the name what else decides a reply: an offline model's version or weights, or the JSON mode.
+    `is` adds to the name what else decides a reply: an offline model's version or weights, the JSON mode, or an
+    embedder's dimensions and where its inputs are cut.
     """
     found: dict[str, dict[str, str]] = {}
     for role in roles:
         name: str = getattr(choice, role)
         alias, _, model = name.partition(":")
         what: str = choice.json_mode if role != "embedder" else ""
+        settings = embed_settings(alias, model) if role == "embedder" else None
+        if settings is not None:
+            what = f"{settings.dimensions}-{settings.max_tokens}"
         if alias == "offline":
             what = VERSIONS.get(model) or f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
         found[role] = {"name": name, "is": what}

@@ -176,7 +176,7 @@ class ForgettingPlan(Plan):
         return dict(zip(passes, self._stage(prune.STAGE, works), strict=True))
 
     def _storage(self, stores: dict[str, Artefact], pruned: dict[str, Artefact]) -> Work:
-        params = {"condition": self._graph, "seed": self._study.seed, "models": {}}
+        params = {"threshold": self._graph["settings"]["dedup_threshold"], "seed": self._study.seed}
         return self._work(
             storage.STAGE, "all", params, {NO_FORGETTING: stores["store"], FORGETTING: pruned[FORGETTING]}
         )

@@ -26,18 +26,30 @@ def kind_of(fields: Mapping[str, Any]) -> type[Study]:
     return KINDS[name]
 
 
-def make_study(fields: dict[str, Any]) -> Study:
+def make_study(fields: dict[str, Any], source: str = "") -> Study:
     """A study whose conditions can be resolved.
+
+    Args:
+        fields: The study's own.
+        source: What the message of a fault begins with, such as `study.toml: `.
 
     Raises:
         BadInput: Naming the first field that is wrong.
     """
     try:
         study = kind_of(fields)(**fields)
+        for condition in study.conditions:
+            study.arm(condition)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "study"
-        raise BadInput(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
-    for condition in study.conditions:
-        study.arm(condition)
+        raise BadInput(f"{source}{_fault(error)}") from error
+    except BadInput as error:
+        raise BadInput(f"{source}{error}") from error
     return study
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "study"
+    if first["type"] == "extra_forbidden":
+        return f"{where}: no such field; see README.md for a study's fields"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}"

@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 
 from memory.conversation import Conversations, History, Question, Session, Turn
+from memory.errors import BadInput
 from results.schemas import QUESTIONS, TURNS
 from results.tables import from_rows
-from tasks.benchmarks import load
+from tasks.benchmarks import find, load
 from tasks.benchmarks.limits import ask, limit
 from tasks.runs import read_run
 from tasks.stage import Artefact, Made, Stage, Work
 
 
-@lru_cache(maxsize=1)
 def conversations_of(
     benchmark: str, data: Path | None, limited: int | None, questions: int | None, seed: int
 ) -> Conversations:
@@ -28,6 +28,22 @@ def conversations_of(
     Raises:
         BadInput: If the file is not the benchmark, or not strictly right.
     """
+    path = find(benchmark, data)
+    now = path.stat() if path.exists() else None  # a missing file is said by its loader
+    stamp = (now.st_mtime_ns, now.st_size, now.st_ino) if now else None
+    return _conversations(benchmark, data, stamp, limited, questions, seed)
+
+
+@lru_cache(maxsize=1)
+def _conversations(
+    benchmark: str,
+    data: Path | None,
+    stamp: tuple[int, int, int] | None,
+    limited: int | None,
+    questions: int | None,
+    seed: int,
+) -> Conversations:
+    """`stamp` says which writing of the file it is: a process that lives long may see several."""
     conversations = load(benchmark, data)
     if limited is not None:
         conversations = limit(conversations, limited, seed)
@@ -91,11 +107,17 @@ def questions_table(conversations: Conversations) -> pa.Table:
 
 
 def make(work: Work) -> Made:
-    """Load the benchmark that the run names."""
+    """Load the benchmark that the run names.
+
+    Raises:
+        BadInput: If its file is not the one that the run began with.
+    """
     run = read_run(work.folder)
     study = run.study
     data = Path(run.data) if run.data else None
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    if conversations.sha256 != work.params["sha256"]:
+        raise BadInput(f"{run.data}: has changed since the run began; start the study again")
     made = {"turns": turns_table(conversations), "questions": questions_table(conversations)}
     counts = {
         "histories": len(conversations.histories),

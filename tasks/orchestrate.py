@@ -74,10 +74,10 @@ def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
     """
     run = as_task(stage)
     PROGRESS.begin(stage.name, works)
-    futures: dict[PrefectFuture[Artefact], tuple[int, bool]] = {}
+    futures: dict[PrefectFuture[Artefact], tuple[int, Artefact | None]] = {}
     for number, work in enumerate(works):
-        found = existing(work) is not None
-        named = run.with_options(task_run_name=f"{stage.name} {work.batch}", refresh_cache=not found)
+        found = existing(work)
+        named = run.with_options(task_run_name=f"{stage.name} {work.batch}", refresh_cache=found is None)
         futures[named.submit(work)] = (number, found)
     artefacts: dict[int, Artefact] = {}
     errors: list[BaseException] = []
@@ -87,8 +87,9 @@ def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         if isinstance(result, BaseException):
             errors.append(result)
         else:
-            artefacts[number] = Artefact.model_validate(result)
-            PROGRESS.advance(artefacts[number], found=found)
+            # What lies on the disk counts: Prefect may remember an older making of the same work.
+            artefacts[number] = found or Artefact.model_validate(result)
+            PROGRESS.advance(artefacts[number], found=found is not None)
     if errors:
         raise StageFailed(stage.name, errors)
     return [artefacts[number] for number in range(len(works))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from memory.conversation import Question
@@ -33,26 +34,24 @@ def make(work: Work) -> Made:
     return Made({"recalls": from_rows(rows, RECALLS)}, count(rows))
 
 
-def _memories(work: Work) -> list[tuple[str, MemorySystem]]:
-    """The memories of the batch, by history: read where stage `merge` has built them, else remembered now."""
+def _memories(work: Work) -> Iterator[tuple[str, MemorySystem]]:
+    """The batch's memories one at a time, by history: read where stage `merge` built them, else remembered."""
     condition = work.params["condition"]
-    memories = []
     if "merge" in work.inputs:
         tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}
         system = find(condition["system"])
         settings = system.Settings(**condition["settings"])
         models = memory_models(work)
         for history in work.params["histories"]:
-            memories.append((history, system.from_tables(merged(work, history, tables), settings, models)))
-        return memories
+            yield history, system.from_tables(merged(work, history, tables), settings, models)
+        return
     histories, _, _ = loaded(work)
     extractions = extracted(work)
     for history in work.params["histories"]:
         memory = open_memory(condition, work)
         for session in in_order(histories[history], condition["settings"]):
             memory.remember(session, extractions)
-        memories.append((history, memory))
-    return memories
+        yield history, memory
 
 
 def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:

@@ -89,8 +89,10 @@ def read_run(folder: Path) -> Run:
         raise BadInput(f"{folder} is no run folder: it has no run.json") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{path}: {where}: {first['msg']}; start the study again to write it anew") from error
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise BadInput(
+            f"{path}: {where}: {first['msg']}; delete this file and start the study again, its parts are kept"
+        ) from error
 
 
 @lru_cache(maxsize=4)

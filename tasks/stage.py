@@ -136,6 +136,10 @@ class Stage:
     make: Callable[[Work], Made]
 
 
+_ASKED_AGAIN = ("failed", "unparsed")
+"""Statuses of rows whose replies stayed unusable, as stages count them."""
+
+
 def existing(work: Work) -> Artefact | None:
     """The whole artefact of an earlier run, with nothing left in it that should be tried again."""
     try:
@@ -144,7 +148,7 @@ def existing(work: Work) -> Artefact | None:
         return None
     if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
         return None
-    if work.retry_failed and artefact.counts.get("failed"):
+    if work.retry_failed and any(artefact.counts.get(status) for status in _ASKED_AGAIN):
         return None
     for ref in artefact.files.values():
         path = work.folder / ref.path
@@ -166,14 +170,7 @@ def perform(stage: Stage, work: Work) -> Artefact:
     made = stage.make(work)
     files = {}
     for name, table in made.tables.items():
-        path = work.manifest.with_name(f"{work.manifest.stem}.{name}.parquet")
-        sha256 = tables.write(path, table)
-        files[name] = FileRef(
-            path=path.relative_to(work.folder).as_posix(),
-            rows=table.num_rows,
-            bytes=path.stat().st_size,
-            sha256=sha256,
-        )
+        files[name] = _file(work, name, table)
     artefact = Artefact(
         stage=work.stage,
         batch=work.batch,
@@ -184,6 +181,17 @@ def perform(stage: Stage, work: Work) -> Artefact:
     )
     tables.write_bytes(work.manifest, artefact.model_dump_json(indent=1).encode())
     return artefact
+
+
+def _file(work: Work, name: str, table: pa.Table) -> FileRef:
+    """Write a table under a name that holds its hash: whoever makes the same work at once overwrites nothing."""
+    data = tables.serialised(table)
+    sha256 = hashlib.sha256(data).hexdigest()
+    path = work.manifest.with_name(f"{work.manifest.stem}.{name}.{sha256[:12]}.parquet")
+    tables.write_bytes(path, data)
+    return FileRef(
+        path=path.relative_to(work.folder).as_posix(), rows=table.num_rows, bytes=len(data), sha256=sha256
+    )
 
 
 def milliseconds(since: float) -> float:

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from memory.calibration import CALIBRATED
 from memory.errors import BadInput
 from memory.protocol import Models
 from memory.systems import find
+from tasks.benchmarks import BENCHMARKS
 from tasks.context import Undeclared, ledger_rows
 from tasks.draw import draw
 from tasks.forgetting_plan import ForgettingPlan
@@ -29,8 +31,23 @@ def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tup
     """The run folder of a study on its data, made if it is new.
 
     Raises:
+        BadInput: As `prepare` and `begin`.
+    """
+    folder, run = prepare(study, data, store, out)
+    begin(folder, run)
+    return folder, run
+
+
+def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> tuple[Path, Run]:
+    """Where a study on its data would run, and as what; nothing is written.
+
+    Raises:
         BadInput: If the study or the data cannot be used, or `out` holds another run.
     """
+    if data is not None and BENCHMARKS[study.benchmark].upstream is None:
+        raise BadInput(
+            f"{data}: benchmark {study.benchmark} is built in and reads no file; name the file's with --benchmark"
+        )
     _check(study)
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
     name = study.run_name(conversations.sha256)
@@ -53,7 +70,6 @@ def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tup
         store=str(store.resolve()),
         versions=versions(),
     )
-    write_run(folder, run)
     return folder, run
 
 
@@ -63,11 +79,31 @@ def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = Fa
     return plan(folder, run, execute, retry_failed=retry_failed)
 
 
+def begin(folder: Path, run: Run) -> None:
+    """Make the folders of a run and of its store, and write `run.json`.
+
+    Raises:
+        BadInput: If one of them cannot be written.
+    """
+    for option, path in (("--out", folder), ("--store", Path(run.store))):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=path).close()
+        except OSError as error:
+            raise BadInput(
+                f"{path}: cannot be written ({error.strerror}); choose another folder with {option}"
+            ) from error
+    write_run(folder, run)
+
+
 def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
     """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
     try:
         made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
-    except Incomplete:
+    except (
+        Incomplete,
+        NotADirectoryError,
+    ):  # the latter: a file stands where the folder should, as `begin` says
         return False
     if not (folder / "metrics.parquet").exists():
         return False

@@ -84,7 +84,11 @@ class Condition(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "settings"
-            raise BadInput(f"condition {self.name}: {field}: {first['msg']}") from error
+            known = ", ".join(system.Settings.model_fields)
+            fault = (
+                f"no such setting; there are {known}" if first["type"] == "extra_forbidden" else first["msg"]
+            )
+            raise BadInput(f"condition {self.name}: {field}: {fault}") from error
         if benchmark.startswith("locomo") and made.get("text") == "raw" and "text" not in self.settings:
             made["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
         if "dedup_threshold" in made and None in (made["dedup_threshold"], made["retrieval_floor"]):
@@ -136,11 +140,11 @@ class Study(BaseModel):
         description="Which repeat of the extraction this is: another number buys it anew, to see its variance.",
     )
     limit: int | None = Field(
-        None, ge=1, description="Take a sample of N questions, with only their histories."
+        None, ge=1, strict=True, description="Take a sample of N questions, with only their histories."
     )
-    questions: int | None = Field(None, ge=1, description="Ask N questions, of the whole store.")
-    seed: int = Field(0, ge=0, description="Seed of samples and resampling.")
-    resamples: int = Field(10_000, ge=100, le=1_000_000, description="Bootstrap resamples.")
+    questions: int | None = Field(None, ge=1, strict=True, description="Ask N questions, of the whole store.")
+    seed: int = Field(0, ge=0, strict=True, description="Seed of samples and resampling.")
+    resamples: int = Field(10_000, ge=100, le=1_000_000, strict=True, description="Bootstrap resamples.")
     retry_failed: bool = Field(
         False, description="Ask again for replies that stayed unusable after their re-asks."
     )

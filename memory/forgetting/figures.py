@@ -43,7 +43,7 @@ def figures(evidence: Ragged, ranks: Ints, survived: Mask, cutoffs: Sequence[int
     best = np.where(evidence.lengths > 0, 0.0, np.nan)
     np.fmax.at(best, evidence.owners[recalled], 1 / ranks[recalled])
     return Figures(
-        survival=evidence.sums(survived) / count,
-        recall={k: evidence.sums(recalled & (ranks <= k)) / count for k in cutoffs},
+        survival=evidence.counts(survived) / count,
+        recall={k: evidence.counts(recalled & (ranks <= k)) / count for k in cutoffs},
         reciprocal_rank=best,
     )

@@ -93,7 +93,7 @@ class FrozenTurns:
         Raises:
             ValueError: If the mask has another length.
         """
-        ranks = 1 + self.ahead.sums(self._checked(live)[self.ahead.items]).astype(np.int64)
+        ranks = 1 + self.ahead.counts(self._checked(live)[self.ahead.items])
         return np.where(self.found & self.survives(live) & (ranks <= self.ranked), ranks, 0)
 
     def survives(self, live: Mask) -> Mask:

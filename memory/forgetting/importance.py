@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.forgetting.states import Clock, Doubles, Scored, States, Times
+from memory.forgetting.states import Clock, Counts, Doubles, Scored, States, Times
 
 TERMS = ("recency", "frequency", "centrality", "turns")
 _DAY = np.timedelta64(1, "D")
@@ -73,26 +73,30 @@ def terms(states: States, clock: Clock, settings: ImportanceSettings) -> dict[st
 
     A time that is unknown gives recency 0. A date after the clock counts as now, as does a turn after it.
     """
-    accessed = states.last_accessed_at
-    seen = last_seen(states) if settings.recency_fallback == "created_at" else accessed
+    seen = last_seen(states) if settings.recency_fallback == "created_at" else states.last_accessed_at
     age = turns_since(states, clock, from_creation=settings.turns_since == "creation")
     most = float(states.access_count.max(initial=0))
     scale = np.log(most + (2 if settings.frequency_denominator == "max_plus_2" else 1))
-    centrality = np.log1p(states.degree) / np.log(settings.centrality_base)
+    centrality = _logarithms(states.degree, np.log(settings.centrality_base))
+    if settings.centrality_cap:
+        np.minimum(centrality, 1.0, out=centrality)
     return {
-        "recency": np.exp2(-days_since(seen, clock) / settings.half_life_days),
-        "frequency": np.log1p(states.access_count) / scale if scale else np.zeros(len(states)),
-        "centrality": np.minimum(centrality, 1.0) if settings.centrality_cap else centrality,
-        "turns": np.exp2(-age / settings.half_life_turns),
+        "recency": _halved(days_since(seen, clock), settings.half_life_days),
+        "frequency": _logarithms(states.access_count, scale or 1.0),  # no scale: nothing was ever accessed
+        "centrality": centrality,
+        "turns": _halved(age, settings.half_life_turns),
     }
 
 
 def score(states: States, clock: Clock, settings: ImportanceSettings) -> Scored:
     """Importance of every item: the weighted sum of its terms."""
     found = terms(states, clock, settings)
-    weights = settings.weights
-    total = sum((weights[name] * found[name] for name in TERMS), np.zeros(len(states)))
-    return Scored(np.round(total, 6) if settings.rounded else total, found)
+    total, part = np.zeros(len(states)), np.empty(len(states))
+    for name, weight in settings.weights.items():
+        total += np.multiply(found[name], weight, out=part)
+    if settings.rounded:
+        np.round(total, 6, out=total)
+    return Scored(total, found)
 
 
 def last_seen(states: States) -> Times:
@@ -103,14 +107,29 @@ def last_seen(states: States) -> Times:
 
 def days_since(times: Times, clock: Clock) -> Doubles:
     """Days from some times to the clock: 0 for a later time, infinite for an unknown one."""
-    days = (clock.now - times) / _DAY
-    found: Doubles = np.where(np.isnan(days), np.inf, np.maximum(days, 0.0))
-    return found
+    days: Doubles = (clock.now - times) / _DAY
+    np.maximum(days, 0.0, out=days)
+    days[np.isnan(days)] = np.inf
+    return days
 
 
 def turns_since(states: States, clock: Clock, *, from_creation: bool) -> Doubles:
     """Turns from each item's last access to the clock; from its creation if it was never accessed, or always."""
-    never = states.turns_at_last_access < 0
-    since = np.where(never | from_creation, states.turns_at_creation, states.turns_at_last_access)
-    age: Doubles = np.maximum(clock.turns - since, 0).astype(np.float64)
-    return age
+    since = states.turns_at_creation
+    if not from_creation:
+        since = np.where(states.turns_at_last_access < 0, since, states.turns_at_last_access)
+    age = (clock.turns - since).astype(np.float64)
+    return np.maximum(age, 0.0, out=age)
+
+
+def _halved(age: Doubles, half_life: float) -> Doubles:
+    """2^(-age / half-life), in the place of the ages: at this size fresh memory costs more than arithmetic."""
+    np.divide(age, -half_life, out=age)
+    return np.exp2(age, out=age)
+
+
+def _logarithms(counts: Counts, scale: float) -> Doubles:
+    """ln(1 + count) / scale."""
+    found: Doubles = np.log1p(counts)
+    np.divide(found, scale, out=found)
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memory.errors import BadInput
-from memory.forgetting.states import Mask, Scored, States
+from memory.forgetting.states import Doubles, Mask, Scored, States
 
 
 class Limit(BaseModel):
@@ -100,10 +100,11 @@ def decide(scored: Scored, states: States, limit: Limit) -> Mask:
     """Which items are forgotten, `(n,)`: the lowest scores first, and of equal ones the older."""
     if limit.threshold is not None:
         return scored.score < limit.threshold
-    forgotten = np.zeros(len(states), np.bool_)
-    order = np.argsort(scored.score, kind="stable")  # rows are oldest first
-    forgotten[order[: _how_many(states, limit, order)]] = True
-    return forgotten
+    if limit.fraction is not None:
+        return _lowest(scored.score, round(limit.fraction * len(states)))
+    if limit.nodes is not None:
+        return _lowest(scored.score, max(0, len(states) - limit.nodes))
+    return _lowest(scored.score, _to_fit(scored, states, limit.bytes or 0))
 
 
 def due(schedule: Schedule, turns: int, nodes: int, bytes: int = 0, *, ended: bool = False) -> bool:
@@ -124,13 +125,20 @@ def due(schedule: Schedule, turns: int, nodes: int, bytes: int = 0, *, ended: bo
     return periodic or crowded or heavy
 
 
-def _how_many(states: States, limit: Limit, order: np.ndarray[Any, np.dtype[np.intp]]) -> int:
-    if limit.fraction is not None:
-        return round(limit.fraction * len(states))
-    if limit.nodes is not None:
-        return max(0, len(states) - limit.nodes)
-    excess = int(states.bytes.sum()) - (limit.bytes or 0)
+def _lowest(score: Doubles, count: int) -> Mask:
+    """The `count` lowest; of those that tie with the last of them the first rows, which are the oldest."""
+    if not count:
+        return np.zeros(len(score), np.bool_)
+    last = np.partition(score, count - 1)[count - 1]
+    found: Mask = score < last
+    found[np.flatnonzero(score == last)[: count - int(found.sum())]] = True
+    return found
+
+
+def _to_fit(scored: Scored, states: States, budget: int) -> int:
+    """How many of the lowest have to go for the others to fit into a number of bytes."""
+    excess = int(states.bytes.sum()) - budget
     if excess <= 0:
         return 0
-    freed = np.cumsum(states.bytes[order])
+    freed = np.cumsum(states.bytes[np.argsort(scored.score, kind="stable")])
     return int(np.searchsorted(freed, excess)) + 1

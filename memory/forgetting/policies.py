@@ -102,7 +102,7 @@ class _Random:
     def score(self, states: States, clock: Clock, draw: int = 0, like: Mask | None = None) -> Scored:
         """Uniform scores that depend on the seed, the draw and the strata alone."""
         chance = np.random.default_rng([self.settings.seed, draw]).random(len(states))
-        _, stratum = np.unique(self.strata(states), return_inverse=True)
+        stratum = self.strata(states)
         place, size = _places(chance, stratum)
         if like is None:
             return Scored((place + chance) / size, {})
@@ -129,8 +129,7 @@ class _Order:
             )
         else:
             keys = -importance.turns_since(states, clock, from_creation=not self.used).astype(np.int64)
-        before: Doubles = np.searchsorted(np.sort(keys), keys).astype(np.float64)
-        return Scored(before / max(len(states), 1), {})
+        return Scored(_items_before(keys) / max(len(states), 1), {})
 
 
 def policy(name: str, settings: Mapping[str, Any] | None = None) -> RetentionPolicy:
@@ -181,7 +180,17 @@ def _order(used: bool, name: str, given: Mapping[str, Any]) -> RetentionPolicy:
     return _Order(name, _checked(OrderSettings, name, given), used)
 
 
-def _places(chance: Doubles, stratum: np.ndarray[Any, np.dtype[np.intp]]) -> tuple[Counts, Counts]:
+def _items_before(keys: Counts) -> Doubles:
+    """How many items have a smaller key than each."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(keys)]
+    before = np.empty(len(keys))
+    before[order] = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
+    return before
+
+
+def _places(chance: Doubles, stratum: Counts) -> tuple[Counts, Counts]:
     """Each item's random place within its stratum, from 0, and the stratum's size."""
     sizes = np.bincount(stratum, minlength=1)
     order = np.lexsort((chance, stratum))

@@ -53,7 +53,7 @@ class Ragged:
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
         return Ragged(before[self.starts], self.items[mask])
 
-    def sums(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Of each list, the sum of the values that go with its items; zero for an empty one."""
-        sums = np.bincount(self.owners, np.asarray(values, np.float64), minlength=len(self))
-        return np.asarray(sums, np.float64)
+    def counts(self, mask: Mask) -> Ints:
+        """Of each list, how many of its items, given by position in `items`, a mask keeps."""
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+        return np.diff(before[self.starts])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from memory.errors import CallFailed
+from memory.errors import BadInput, CallFailed
 from memory.models import ChatRequest, Reply
 from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
@@ -18,6 +18,7 @@ from tasks.models.prices import usd
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
 
 T = TypeVar("T")
+_RAW_REPLY = TypeAdapter(RawReply)
 
 # `unknown` is a server that does not say how it came to its end.
 _FINISHED = frozenset({"stop", "unknown"})
@@ -97,7 +98,11 @@ class GatewayChat:
 
     def _stored(self, call_id: str) -> RawReply | None:
         record = self._gateway.store.reply(call_id)
-        return None if record is None else RawReply(**record)
+        try:
+            return None if record is None else _RAW_REPLY.validate_python(record)
+        except ValidationError:
+            folder = self._gateway.store.folder
+            raise BadInput(f"store {folder}: entry {call_id[:12]} is no reply; use another --store") from None
 
     def _replay(self, asks: Sequence[_Ask], read: Callable[[str], T]) -> dict[int, Reply[T]]:
         """Usable first replies that the store has, by row."""

@@ -60,7 +60,7 @@ class Gateway:
         self.ledger = ledger
         self.run = run
         self.limits = limits or Limits()
-        self.buyers = KeyedLocks()
+        self.buyers = KeyedLocks(store.folder / "buying")
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._threads = ThreadPoolExecutor(self.limits.concurrency, thread_name_prefix="gateway")
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from memory.errors import CallRefused
 from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
 
 
 class KeyedLocks:
-    """One lock for each key that somebody holds or waits for."""
+    """One lock for each key that somebody holds or waits for, in this process or in another one on the same folder.
 
-    def __init__(self) -> None:
+    Between processes they are locks on files, which the system lifts when a process dies. Keys share 4,096 files, so
+    now and then one waits for another in vain; nobody holds two, so none waits for ever.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._guard = threading.Lock()
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
@@ -24,13 +33,17 @@ class KeyedLocks:
             lock, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (lock, users + 1)
         try:
-            with lock:
+            with lock, self._file(key).open("ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
                 yield
         finally:
             with self._guard:
                 lock, users = self._locks.pop(key)
                 if users > 1:
                     self._locks[key] = (lock, users - 1)
+
+    def _file(self, key: str) -> Path:
+        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:3]}.lock"
 
 
 class Breaker:

@@ -25,6 +25,7 @@ from tasks.models.providers import (
     one_line,
     redact,
     status_fault,
+    token_count,
 )
 from tasks.models.retries import retry_after
 from tasks.models.schemas import plain_schema
@@ -80,11 +81,11 @@ class OllamaProvider:
         """Ask for a chat completion; see `ChatProvider.complete`."""
         reply = self._send(lambda: self._client.chat(model=model, stream=False, **payload), seconds)
         return RawReply(
-            text=redact(reply.message.content or "", self._secrets),
-            finish_reason=reply.done_reason or "unknown",
-            model=reply.model or "",
-            prompt_tokens=reply.prompt_eval_count,
-            completion_tokens=reply.eval_count,
+            text=sendable(redact(reply.message.content or "", self._secrets)),
+            finish_reason=sendable(reply.done_reason or "unknown"),
+            model=sendable(reply.model or ""),
+            prompt_tokens=token_count(reply.prompt_eval_count),
+            completion_tokens=token_count(reply.eval_count),
         )
 
     def embed_payload(self, text: str, settings: EmbedSettings) -> Payload:
@@ -96,7 +97,7 @@ class OllamaProvider:
         reply = self._send(
             lambda: self._client.embed(model=settings.model, input=list(texts), truncate=False), seconds
         )
-        return RawVectors(reply.embeddings, reply.model or "", reply.prompt_eval_count)
+        return RawVectors(reply.embeddings, sendable(reply.model or ""), token_count(reply.prompt_eval_count))
 
     def _send(self, send: Callable[[], T], seconds: float) -> T:
         # `from None`: the library's own errors may quote headers and bodies.
@@ -116,7 +117,7 @@ class OllamaProvider:
             raise TransportFault("connection failed") from None
         except httpx.HTTPError as error:
             raise TransportFault(f"connection failed ({type(error).__name__})") from None
-        except ValueError as error:
+        except (ValueError, TypeError, RecursionError) as error:  # TypeError: JSON, but no object
             raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
 
     def _fault(self, error: ollama.ResponseError) -> ProviderFault:

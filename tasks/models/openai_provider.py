@@ -25,6 +25,7 @@ from tasks.models.providers import (
     one_line,
     redact,
     status_fault,
+    token_count,
 )
 from tasks.models.retries import retry_after
 from tasks.models.schemas import plain_schema, strict_schema
@@ -89,13 +90,13 @@ class OpenAIProvider:
         usage = field_of(body, "usage")
         refusal = field_of(choice, "message", "refusal")
         return RawReply(
-            text=redact(str(field_of(choice, "message", "content") or ""), self._secrets),
-            finish_reason=str(field_of(choice, "finish_reason") or "unknown"),
-            model=str(field_of(body, "model") or ""),
+            text=sendable(redact(str(field_of(choice, "message", "content") or ""), self._secrets)),
+            finish_reason=sendable(str(field_of(choice, "finish_reason") or "unknown")),
+            model=sendable(str(field_of(body, "model") or "")),
             refusal=redact(str(refusal), self._secrets) if refusal else None,
-            prompt_tokens=_count(field_of(usage, "prompt_tokens")),
-            completion_tokens=_count(field_of(usage, "completion_tokens")),
-            cached_tokens=_count(field_of(usage, "prompt_tokens_details", "cached_tokens")),
+            prompt_tokens=token_count(field_of(usage, "prompt_tokens")),
+            completion_tokens=token_count(field_of(usage, "completion_tokens")),
+            cached_tokens=token_count(field_of(usage, "prompt_tokens_details", "cached_tokens")),
             request_id=str(field_of(body, "id") or "") or None,
         )
 
@@ -120,7 +121,9 @@ class OpenAIProvider:
             if isinstance(index, int) and 0 <= index < len(rows) and isinstance(row, list):
                 rows[index] = row
         return RawVectors(
-            rows, str(field_of(body, "model") or ""), _count(field_of(body, "usage", "prompt_tokens"))
+            rows,
+            sendable(str(field_of(body, "model") or "")),
+            token_count(field_of(body, "usage", "prompt_tokens")),
         )
 
     def _shortened(self, settings: EmbedSettings) -> dict[str, int]:
@@ -143,7 +146,7 @@ class OpenAIProvider:
             if isinstance(error.__cause__, httpx2.ConnectError) and not self._reached:
                 raise AccessRefused("openai: nothing answers at the address (OPENAI_BASE_URL)") from None
             raise TransportFault(f"connection failed ({type(error.__cause__).__name__})") from None
-        except (ValueError, openai.APIError, httpx2.HTTPError) as error:
+        except (ValueError, RecursionError, openai.APIError, httpx2.HTTPError) as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
 
     def _fault(self, error: openai.APIStatusError) -> ProviderFault:
@@ -155,7 +158,3 @@ class OpenAIProvider:
         if isinstance(fault, AccessRefused):
             return AccessRefused(f"{self.alias}: {fault.reason} (OPENAI_API_KEY, OPENAI_BASE_URL)")
         return fault
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

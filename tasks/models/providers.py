@@ -162,6 +162,7 @@ class EmbedProvider(Protocol):
 
 
 _KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.-]{6,}")
+_MOST_TOKENS = 10**12
 _TOO_LONG = re.compile(
     r"context.length|maximum.context|too.long|exceeds?.*(context|window|maximum.*tokens)", re.IGNORECASE
 )
@@ -198,6 +199,11 @@ def status_fault(status: int, message: str, code: str | None, retry_after: float
     if _TOO_LONG.search(f"{code} {message}"):
         return InputTooLong(f"{named}: the input is longer than the model's window")
     return RequestRejected(f"{named}: the provider rejects the request")
+
+
+def token_count(value: object) -> int | None:
+    """A provider's count of tokens, or none if it is no count."""
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 
 def field_of(value: object, *path: str | int) -> object:

@@ -39,7 +39,15 @@ BAD = [
     (["run", "--judge", "nonsense"], "judge"),
     (["run", "--limit", "0"], "limit"),
     (["run", "--study", "no/such/study.toml"], "study.toml"),
+    (["run", "--data", "no/such/file.json"], "--benchmark"),
+    (["run", "--limit", "many"], "--limit"),
+    (["run", "--nonsense"], "--nonsense"),
+    (["run", "representation", "nonsense"], "nonsense"),
+    (["nonsense"], "nonsense"),
+    (["rejudge", "no/such/run"], "--judge"),
+    (["list"], "what"),
     (["compare", "no/such/a.jsonl", "no/such/b.jsonl"], "a.jsonl"),
+    (["compare", "a.jsonl", "b.jsonl", "--seed", "-3"], "--seed"),
     (["list", "nonsense"], "nonsense"),
     (["status", "no/such/run"], "no/such/run"),
     (["show", "no/such/run"], "no/such/run"),
@@ -112,6 +120,59 @@ def test_a_misspelt_field_of_a_toml_study_is_named(
     Path("study.toml").write_text('bencmark = "sample"\n')
     assert palimpsest(monkeypatch, "run", "--study", "study.toml") == 2
     assert "bencmark" in capsys.readouterr().err
+
+
+WRONG_STUDIES = [
+    ('models = "openai"', "models"),
+    ('conditions = "flat"', "conditions"),
+    ("limit = true", "limit"),
+    (
+        '[[conditions]]\nsystem = "flat"\nsettings = {kk = 3}',
+        "condition flat: kk: no such setting; there are text",
+    ),
+    ('[models]\nextractor = "offline:noun-phrases"', "models.query"),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), WRONG_STUDIES, ids=[text for text, _ in WRONG_STUDIES])
+def test_a_fault_of_a_study_file_names_the_file_whatever_the_options_say(
+    text: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(text)
+    assert palimpsest(monkeypatch, "run", "--study", "study.toml", "--judge-model", "offline:lexical") == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: study.toml: {named}")
+    assert error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize("option", ["--out", "--store"])
+@pytest.mark.parametrize("path", ["taken", "taken/below"])
+def test_a_folder_that_cannot_be_made_is_named_before_prefect_starts(
+    option: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("taken").write_text("a file of the user's")
+    assert palimpsest(monkeypatch, "run", option, path) == 2
+    error = capsys.readouterr().err
+    assert path in error
+    assert option in error
+    assert error.count("\n") == 1, error
+
+
+def test_a_damaged_run_is_told_how_to_be_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    Path("run/run.json").write_text('{"name": ')
+    for words in (["status", "run"], ["run", "--out", "run"]):
+        assert palimpsest(monkeypatch, *words) == 2
+        assert "run.json: the file: Invalid JSON" in capsys.readouterr().err
+    Path("run/run.json").unlink()
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    assert palimpsest(monkeypatch, "run", "--models", "openai", "--out", "run") == 2
+    assert not Path("run/run.json").exists(), "a run that cannot begin is not recorded as running"
 
 
 def test_a_setting_out_of_bounds_is_named_before_anything_runs(

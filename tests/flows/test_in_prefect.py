@@ -23,7 +23,7 @@ from tasks.orchestrate import StageFailed, as_task, in_prefect
 from tasks.runs import read_run
 from tasks.stage import Made, Stage, Work
 from tasks.study import Study
-from tests.flows.study_in_loop import conditions
+from tests.flows.study_in_loop import conditions, run_in_loop
 
 STAGES = [m.STAGE for m in (load, extract, embed, merge, recall, answer, judge, score, bootstrap)]
 
@@ -86,6 +86,19 @@ def test_a_cached_task_never_points_at_nothing(tmp_path: Path) -> None:
     assert by_name["answer flat-0000"] == "Completed"
     assert by_name["answer graph-0000"] == "Cached"
     assert all(file.exists() for file in answers)
+
+
+def test_a_cached_task_never_points_at_an_older_making(tmp_path: Path) -> None:
+    """The recalls were made again, with other latencies, where this Prefect did not see it."""
+    run(tmp_path, small())
+    for file in (tmp_path / "run" / "parts" / "recall").iterdir():
+        file.unlink()
+    run_in_loop(tmp_path, **small().model_dump())
+    for file in (tmp_path / "run" / "parts" / "score").iterdir():
+        file.unlink()
+    again = run(tmp_path, small())
+    assert again.is_completed(), again.message
+    assert {e.state_name for e in task_runs(again, 13) if e.name.startswith("recall")} == {"Cached"}
 
 
 def test_tasks_take_a_work_and_nothing_else() -> None:

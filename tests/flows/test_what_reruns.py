@@ -160,7 +160,7 @@ def test_another_embedder_is_no_business_of_a_lexical_memory(tmp_path: Path) -> 
 
 
 def test_a_torn_part_is_made_again(again: Path) -> None:
-    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.parquet"))
+    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.*.parquet"))
     whole = part.read_bytes()
     part.write_bytes(whole[:-10])
     assert run_in_loop(again, **STUDY).made_stages == ["answer"]
@@ -168,7 +168,7 @@ def test_a_torn_part_is_made_again(again: Path) -> None:
 
 
 def test_a_part_that_was_altered_is_named_and_not_used(again: Path) -> None:
-    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.parquet"))
+    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.*.parquet"))
     whole = bytearray(part.read_bytes())
     whole[len(whole) // 2] ^= 0xFF
     part.write_bytes(bytes(whole))

@@ -18,7 +18,7 @@ from tests.memory.test_any_stream import TITLES, TWINS, fed, profiles, streams, 
 
 QUERY = Query("q", "h", "?")
 EMBEDDER = FakeHashEmbedder(TWINS)
-quick = budget(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = budget(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 entities = st.lists(
     st.builds(
         QueryEntity,
@@ -170,6 +170,17 @@ def test_a_title_that_forgetting_left_behind_takes_the_place_of_a_root(clean, ex
     nodes = list(graph.nodes())
     live = np.array([node.title != "event 0" for node in nodes])
     assert [nodes[node].title for node in frozen.under(live).walk(possible)] == expected
+
+
+def test_where_only_the_nearest_is_left_a_person_comes_after_its_equal():
+    graph = new_graph("improved", roots=1, hops=0)
+    twins = FakeHashEmbedder({"Event: race": "Person: Ann"})
+    feed(graph, "t0", extraction([("Person", "Ann"), ("Event", "race")]), embedder=twins)
+    asked_of_neither = Asked((), twins.vector("Goal: something else")[None])
+    frozen = FrozenGraph.of(graph)
+    (possible,) = candidates(frozen, graph, [asked_of_neither], 0.75)
+    assert list(frozen.under(np.array([True, True])).walk(possible)) == [1]
+    assert list(frozen.under(np.array([True, False])).walk(possible)) == [0]
 
 
 def test_a_mask_of_another_length_and_graphs_of_other_settings_are_refused():

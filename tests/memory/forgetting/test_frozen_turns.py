@@ -16,7 +16,7 @@ from memory.vectors import VectorIndex
 DIMENSIONS = 3
 # Few directions: many equal vectors, so that ties are met; zeros are turns without a vector.
 directions = st.tuples(*[st.integers(-1, 1)] * DIMENSIONS)
-quick = budget(max_examples=150, deadline=None)
+quick = budget(max_examples=100, deadline=None)
 
 
 def units(rows):

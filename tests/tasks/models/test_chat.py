@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from memory.errors import CallFailed, CallRefused
+from memory.errors import BadInput, CallFailed, CallRefused
 from memory.models import ChatRequest, Reply
 from tasks.models.chat import GatewayChat
 from tasks.models.gateway import Gateway, Place
@@ -382,6 +382,51 @@ def test_a_reason_does_not_quote_the_reply(server: FakeServer, asker: Asker, ope
     with pytest.raises(CallFailed, match="verdict: string_type") as failure:
         asker(open_gateway()).ask(request(), Verdict.model_validate_json)
     assert "private" not in failure.value.reason
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b'"text"', b"null", b"[" * 50_000, b"{}", b'{"choices": [[]], "message": 5}', b"\xff\xfe"],
+    ids=["array", "string", "null", "nested", "empty", "shapeless", "no text"],
+)
+def test_a_body_of_another_shape_is_a_fault_of_transport(
+    body: bytes, server: FakeServer, asker: Asker, open_gateway: Opener
+) -> None:
+    server.always(fakes.Answer(raw=body))
+    with pytest.raises(CallFailed) as failed:
+        asker(open_gateway()).ask(request("q"), str)
+    assert not failed.value.final
+
+
+@pytest.mark.parametrize("tokens", ["-5", "1e999", "1" + "0" * 40, "true", '"many"'])
+def test_a_count_of_tokens_that_is_none_costs_no_reply(
+    tokens: str, server: FakeServer, open_gateway: Opener
+) -> None:
+    body = json.dumps(
+        {
+            "model": "\ud800",
+            "usage": {"prompt_tokens": "TOKENS", "completion_tokens": 1},
+            "choices": [{"finish_reason": "stop", "message": {"content": "half \ud800"}}],
+        }
+    ).replace('"TOKENS"', tokens)
+    server.always(fakes.Answer(raw=body.encode()))
+    gateway = open_gateway()
+    chat = GatewayChat(gateway, OpenAIProvider("k", server.openai), ChatSettings("m"), Place("answer"))
+    assert chat.ask(request("q"), str).text == "half \ufffd"
+    (row,) = gateway.ledger.rows("run").to_pylist()
+    assert (row["outcome"], row["prompt_tokens"], row["usd"]) == ("paid", None, None)
+
+
+@pytest.mark.parametrize("record", [{}, {"text": 5}, {"text": "", "finish_reason": [], "model": {}}])
+def test_a_foreign_record_in_the_store_is_named(
+    record: dict[str, object], server: FakeServer, open_gateway: Opener
+) -> None:
+    gateway = open_gateway()
+    chat = GatewayChat(gateway, OpenAIProvider("k", server.openai), ChatSettings("m"), Place("answer"))
+    bought = chat.ask(request("q"), str)
+    gateway.store.keep_replies({bought.call_id: record})
+    with pytest.raises(BadInput, match="is no reply; use another --store"):
+        chat.ask(request("q"), str)
 
 
 def test_what_was_bought_survives_a_refusal_in_the_middle(

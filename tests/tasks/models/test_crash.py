@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,24 @@ gateway = Gateway(Store(folder), Ledger(folder), "run", Limits(concurrency=2))
 chat = GatewayChat(gateway, OpenAIProvider("k", address), ChatSettings("m"), Place("answer"))
 chat.ask_many([ChatRequest("answer", "", f"question {n}") for n in range(30)], str)
 """
+
+
+def test_two_processes_on_one_store_buy_a_call_once(server: FakeServer, tmp_path: Path) -> None:
+    together = threading.Event()
+
+    def answer(request: fakes.Request) -> fakes.Answer:
+        if len(server.requests) >= 2:
+            together.set()
+        together.wait(1.0)  # the first to ask is still waiting when the other process comes
+        return fakes.chat("fine")
+
+    server.always(answer)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "store"), server.openai]
+    root = Path(__file__).parents[3]
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    both = [subprocess.Popen(command, cwd=root, env=environment) for _ in range(2)]
+    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert server.count() == 30
 
 
 def test_after_kill_9_only_calls_in_flight_are_bought_again(

@@ -53,7 +53,7 @@ def test_a_planted_key_is_in_no_file_no_error_and_no_log(
             embedder = GatewayEmbedder(gateway, provider, EmbedSettings("m", 8, 50), Place("embed"))
             try:
                 shown.extend(embedder.embed([f"text {row}"]).failures.values())
-            except CallRefused as error:
+            except (CallFailed, CallRefused) as error:
                 shown.append("".join(traceback.format_exception(error)))
             shown.append(str(gateway.ledger.rows("run").to_pylist()))
     assert any(KEY in header for asked in server.requests for header in asked.headers.values())

@@ -1,0 +1,30 @@
+"""What the works of a process share, and what of a model stands in a fingerprint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tasks import context
+from tasks.context import closed_models, declared
+from tasks.models import catalogue
+from tasks.models.catalogue import BUNDLES
+
+
+def test_of_two_flows_in_a_process_the_first_to_end_leaves_the_others_models_open(tmp_path: Path) -> None:
+    with closed_models():
+        with closed_models():
+            gateway = context._gateway(str(tmp_path), "run", False)
+        assert gateway.ledger.totals().paid == 0
+        assert context._gateway(str(tmp_path), "run", False) is gateway
+    assert context._gateways == {}
+
+
+def test_where_an_embedders_inputs_are_cut_is_part_of_the_fingerprint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = declared(BUNDLES["published"], "embedder")
+    shorter = {**catalogue._EMBEDDERS, "ollama:nomic-embed-text": (768, 1_400)}
+    monkeypatch.setattr(catalogue, "_EMBEDDERS", shorter)
+    assert declared(BUNDLES["published"], "embedder") != before

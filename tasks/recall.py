@@ -35,8 +35,7 @@ def make(work: Work) -> Made:
 
 
 def _memories(work: Work) -> Iterator[tuple[str, MemorySystem]]:
-    """The memories of the batch, one at a time, by history: read where stage `merge` has built them, else
-    remembered now."""
+    """The batch's memories by history, one at a time: read where stage `merge` has built them, else remembered now."""
     condition = work.params["condition"]
     if "merge" in work.inputs:
         tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}

@@ -170,7 +170,7 @@ class Plan:
 
     def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
         asks_embedder = "embedder" in find(condition.system).asks
-        params = {
+        params: dict[str, Any] = {
             "condition": self._study.arm(condition),
             "histories": list(batch.histories),
             "models": declared(self._study.models, *(("embedder",) if asks_embedder else ())),

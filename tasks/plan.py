@@ -67,6 +67,7 @@ class Plan:
         self._study = run.study
         self._execute = execute
         self._retry_failed = retry_failed
+        self._without_vector = 0
         self.made = Artefacts()
 
     def walk(self) -> Artefacts:
@@ -77,7 +78,8 @@ class Plan:
         if any(find(c.system).needs_extractions for c in study.conditions):
             extracts = self._stage(extract.STAGE, self._extracts(loaded))
         base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
-        self._stage(embed.STAGE, self._embeds(base))
+        embedded = self._stage(embed.STAGE, self._embeds(base))
+        self._without_vector = sum(part.counts["failed"] for part in embedded)
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
@@ -169,11 +171,16 @@ class Plan:
 
     def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
         asks_embedder = "embedder" in find(condition.system).asks
-        return {
+        params: dict[str, Any] = {
             "condition": self._study.arm(condition),
             "histories": list(batch.histories),
             "models": declared(self._study.models, *(("embedder",) if asks_embedder else ())),
         }
+        if asks_embedder and self._without_vector:
+            params["without_vector"] = (
+                self._without_vector
+            )  # memories are built anew when vectors come after all
+        return params
 
     def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
         """Artefacts of stage `merge`, by batch of the condition; only for systems that are built from extractions."""

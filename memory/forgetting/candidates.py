@@ -175,7 +175,7 @@ def _ranked(
     for node, owner, fits in titles:
         if node != GONE and fits:
             entries.setdefault((owner, True), (node, True))
-        if node == GONE or not settings.clean_titles:
+        if not settings.clean_titles:
             entries.setdefault((owner, False), (node, False))
     titled = np.array([node for node, _ in entries.values()], np.int64)
     state = np.array([live for _, live in entries.values()], np.bool_)

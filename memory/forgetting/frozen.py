@@ -213,9 +213,9 @@ class Remaining:
     def _visiting_order(self, node: int, asked: Candidates) -> list[int]:
         """The first live neighbours of a node in the order of visiting: as many as a walk can look at.
 
-        No more than `max_nodes` can be added, and as many may be there already.
+        Those that are added and those that are there already are never more than `max_nodes`.
         """
-        needed = 2 * self.frozen.settings.max_nodes
+        needed = self.frozen.settings.max_nodes
         others = self._neighbours[node]
         if asked.cosines is None or self.frozen.settings.neighbours == "insertion":
             return _listed(others[:needed])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory.errors import BadInput, CallRefused
+from memory.errors import BadInput, CallFailed, CallRefused
 from tests.flows.fake_llm import kind_of, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat, status
@@ -143,6 +143,45 @@ def test_a_judge_that_is_down_is_no_zero_and_is_tried_again(
     assert again.run.status == "complete"
     assert again.table("metrics")["judge"].notna().all()
     assert len([request for request in chats(server) if kind_of(request) == "answer"]) == asked
+
+
+def test_an_embedder_that_is_down_leaves_no_memory_with_holes(
+    server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tasks.models import gateway
+
+    quick = gateway.Patience(retries=0)
+    monkeypatch.setattr(gateway.Limits, "__init__", _with_defaults(gateway.Limits, embed=quick))
+    down = [True]
+
+    def answer(request: Request) -> Answer:
+        if "messages" not in request.body and down:
+            down.pop()
+            return status(503)
+        return reply(request)
+
+    server.always(answer)
+    with pytest.raises(CallFailed, match="HTTP 503"):
+        run_published(tmp_path)
+    again = run_published(tmp_path)
+    assert again.run.status == "complete"
+    assert again.run.counts["embed"].get("failed", 0) == 0
+
+
+def test_vectors_that_come_after_all_build_the_memories_anew(server: FakeServer, tmp_path: Path) -> None:
+    def rejects_one(request: Request) -> Answer:
+        if "messages" not in request.body and "Corran" in json.dumps(request.body):
+            return status(400)
+        return reply(request)
+
+    server.always(rejects_one)
+    first = run_published(tmp_path, conditions=conditions("flat"))
+    assert first.run.counts["embed"]["failed"] > 0
+    assert run_published(tmp_path, conditions=conditions("flat")).made_stages == []
+    server.always(reply)
+    again = run_published(tmp_path, conditions=conditions("flat"), retry_failed=True)
+    assert again.run.counts["embed"]["failed"] == 0
+    assert "recall" in again.made_stages
 
 
 def _with_defaults(limits: type[Any], **defaults: Any) -> Any:

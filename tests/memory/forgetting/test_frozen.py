@@ -12,6 +12,7 @@ from memory.conversation import Query
 from memory.forgetting.candidates import Asked, candidates
 from memory.forgetting.frozen import FrozenGraph
 from memory.merge import descriptor
+from memory.retrieval import expand, find_roots
 from memory.validation import QueryEntity
 from tests.memory.fake_models import FakeHashEmbedder, extraction, feed, new_graph
 from tests.memory.test_any_stream import TITLES, TWINS, fed, profiles, streams, switches
@@ -88,6 +89,7 @@ def test_a_mask_recalls_and_ranks_what_removal_would(profile, changes, how, stre
     frozen = FrozenGraph.of(memory.graph)
     given_questions = [asked(memory, each) for each in questions]
     possible = candidates(frozen, memory.graph, given_questions, memory.floor)
+    ids = [node.id for node in memory.graph.nodes()]
     everything = [*memory.graph.moments, "a turn never merged"]
     evidence = frozen.evidence([everything] * len(questions))
     for live in masks(data, len(frozen)):
@@ -95,6 +97,11 @@ def test_a_mask_recalls_and_ranks_what_removal_would(profile, changes, how, stre
         remaining = frozen.under(live)
         ranks = remaining.all_ranks(possible, evidence)
         for i, question in enumerate(given_questions):
+            roots = find_roots(pruned.graph, question.entities, question.vectors, memory.floor)
+            walked = remaining.walk(possible[i])
+            subgraph = expand(pruned.graph, roots, question.vectors).nodes
+            assert [ids[node] for node in walked] == [node.id for node in subgraph]
+            assert list(walked.values()) == pytest.approx([node.score for node in subgraph], abs=1e-12, rel=0)
             expected = provenance_of(pruned, question)
             turns, scores = named_turns(frozen, remaining.recall(possible[i]))
             assert turns == [source.turn for source in expected]
@@ -181,6 +188,26 @@ def test_where_only_the_nearest_is_left_a_person_comes_after_its_equal():
     (possible,) = candidates(frozen, graph, [asked_of_neither], 0.75)
     assert list(frozen.under(np.array([True, True])).walk(possible)) == [1]
     assert list(frozen.under(np.array([True, False])).walk(possible)) == [0]
+
+
+def test_neighbours_are_visited_in_the_order_of_their_edges_not_of_their_age():
+    graph = new_graph("published", max_nodes=2)
+    feed(graph, "t0", extraction([("Event", "old")]))
+    feed(graph, "t1", extraction([("Event", "hub"), ("Event", "new")], [("new", "is at", "hub")]))
+    feed(graph, "t2", extraction([("Event", "hub"), ("Event", "old")], [("hub", "is at", "old")]))
+    frozen = FrozenGraph.of(graph)
+    (possible,) = candidates(frozen, graph, [question("hub")], 0.75)
+    assert list(frozen.under(np.ones(3, bool)).walk(possible)) == [1, 2]
+
+
+def test_a_dead_node_of_another_label_is_a_title_hit_and_a_live_one_only_a_vector():
+    graph = new_graph("published", title_shortcut="same_label", roots=1, hops=0)
+    feed(graph, "t0", extraction([("Goal", "race"), ("Event", "swim")]))
+    frozen = FrozenGraph.of(graph)
+    vector = graph.vectors.matrix[0][None]
+    (possible,) = candidates(frozen, graph, [Asked((QueryEntity("Event", "race"),), vector)], 0.75)
+    assert list(frozen.under(np.array([True, True])).walk(possible)) == [0]
+    assert possible.live.tolist() == [False, True]
 
 
 def test_a_mask_of_another_length_and_graphs_of_other_settings_are_refused():

@@ -105,6 +105,9 @@ def rejudge_run(folder: Path, judge: str) -> int:
 
     with watch(folder):
         state = rejudge(str(folder), prompt, model, return_state=True)
+    failure = state.result(raise_on_failure=False)
+    if isinstance(failure, BadInput):
+        raise failure
     if not state.is_completed():
         sys.stderr.write(f"stopped: {state.message}\nLog: {folder / 'prefect.log'}\n")
         return STOPPED

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from memory import tokens
 from memory.conversation import Question
 from memory.errors import CallFailed
 from memory.protocol import MemorySystem
@@ -16,7 +17,6 @@ from tasks.context import memory_models, open_memory
 from tasks.extract import extracted
 from tasks.load import loaded
 from tasks.merge import in_order, merged
-from tasks.models import tokens
 from tasks.stage import Made, Stage, Work, count, milliseconds
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,6 +22,7 @@ from tasks.models.bundles import choose
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
+from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
 
 RUNS = Path("results/runs")
@@ -144,9 +145,20 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     """Judge a run's answers as `run.study` says now, beside its own verdicts; returns the folder of the new tables.
 
     All stages up to the answers are found and not made.
+
+    Raises:
+        BadInput: If one of them is not there as the program would make it now: nothing is answered again.
     """
     study = run.study
-    made = plan_of(folder, run, execute).walk()
+
+    def judging(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+        anew = stage.name in ("judge", "score", "bootstrap", "analyse")
+        return execute(stage, works) if anew else only_found(stage, works)
+
+    try:
+        made = plan_of(folder, run, judging).walk()
+    except Incomplete as error:
+        raise BadInput(f"{folder}: {error}; start the study again first, then judge anew") from error
     judged_by = "".join(
         letter if letter.isalnum() else "-" for letter in f"{study.judge}-{study.models.judge}"
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -56,7 +58,7 @@ def print_tables(folder: Path) -> None:
         BadInput: If the run has no tables yet.
     """
     console.print(_means(_metrics(folder), "overall"))
-    pairs = pd.read_parquet(folder / "table_7.parquet")
+    pairs = _table(folder, "table_7")
     console.print(_comparisons(pairs))
 
 
@@ -96,10 +98,22 @@ def _ranking_row(kind: str, rows: pd.DataFrame, conditions: list[str]) -> list[s
 
 
 def _metrics(folder: Path) -> pd.DataFrame:
-    path = folder / "metrics.parquet"
+    return _table(folder, "metrics")
+
+
+def _table(folder: Path, name: str) -> pd.DataFrame:
+    path = folder / f"{name}.parquet"
     if not path.exists():
-        raise BadInput(f"{folder} has no tables yet: start the study again, it goes on where it stopped")
-    return pd.read_parquet(path)
+        raise BadInput(
+            f"{folder} has no table {name} yet: start the study again, it goes on where it stopped"
+        )
+    try:
+        return pd.read_parquet(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(
+            f"{path}: damaged ({reason}); delete this file and start the study again, its parts are kept"
+        ) from error
 
 
 def _means(metrics: pd.DataFrame, title: str) -> Table:
@@ -143,6 +157,8 @@ def _comparisons(pairs: pd.DataFrame) -> Table:
 
 def _difference(row: Mapping[Hashable, Any]) -> str:
     star = ("**" if row["p_holm"] < 0.05 else "*") if row["significant"] else ""
+    if math.isnan(row["low"]):  # one question has no interval
+        return f"{row['difference']:+.3f} ({row['n']:,})" if row["n"] else "-"
     return f"{row['difference']:+.3f}{star} [{row['low']:+.3f}, {row['high']:+.3f}] ({row['n']:,})"
 
 

@@ -112,4 +112,5 @@ def rejudge_run(folder: Path, judge: str) -> int:
         sys.stderr.write(f"stopped: {state.message}\nLog: {folder / 'prefect.log'}\n")
         return STOPPED
     print_tables(Path(state.result()))
+    console.print(f"Parquet: {state.result()}", soft_wrap=True, markup=False)
     return 0

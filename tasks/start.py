@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -101,12 +99,11 @@ def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool
     """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
     try:
         made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
-    except (
-        Incomplete,
-        NotADirectoryError,
-    ):  # the latter: a file stands where the folder should, as `begin` says
+    except Incomplete:
         return False
-    if not (folder / "metrics.parquet").exists():
+    except NotADirectoryError:  # a file stands where the folder should: `begin` says so
+        return False
+    if not all((folder / f"{table}.parquet").exists() for table in ("metrics", "table_7")):
         return False
     write_run(folder, run.model_copy(update={"status": "complete", "counts": made.counts()}))
     return True
@@ -183,16 +180,3 @@ def _estimates(study: Study) -> list[str]:
     if known is None or known.probed or not any(c.system == "graph" for c in study.conditions):
         return []
     return [f"thresholds of the graph: an estimate, not probed, for {study.models.embedder}"]
-
-
-@contextmanager
-def _stop_recorded(folder: Path, run: Run) -> Iterator[None]:
-    ended = False
-    try:
-        yield
-        ended = True
-    finally:
-        if not ended:
-            raised = sys.exc_info()[1]
-            reason = str(raised) or type(raised).__name__
-            write_run(folder, run.model_copy(update={"status": "stopped", "reason": reason}))

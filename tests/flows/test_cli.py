@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows import cli
+from tests.flows.study_in_loop import conditions, run_in_loop
 
 Capture = pytest.CaptureFixture[str]
 
@@ -173,6 +174,23 @@ def test_a_damaged_run_is_told_how_to_be_mended(
     monkeypatch.setenv("OPENAI_API_KEY", "")
     assert palimpsest(monkeypatch, "run", "--models", "openai", "--out", "run") == 2
     assert not Path("run/run.json").exists(), "a run that cannot begin is not recorded as running"
+
+
+def test_a_table_that_is_damaged_or_lost_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_in_loop(tmp_path, conditions=conditions("none", "bm25"), limit=1)
+    assert palimpsest(monkeypatch, "show", "run") == 0
+    assert "nan" not in capsys.readouterr().out, "one question has no interval"
+    for text, said in ((b"PAR1 and no more", "damaged"), (None, "no table metrics yet")):
+        table = Path("run/metrics.parquet")
+        table.write_bytes(text) if text else table.unlink()
+        assert palimpsest(monkeypatch, "show", "run") == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert "start the study again" in error
+        assert error.count("\n") == 1, error
 
 
 def test_a_setting_out_of_bounds_is_named_before_anything_runs(

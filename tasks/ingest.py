@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from memory.forgetting.passes import forget
 
 from memory.conversation import History, Session
 from memory.forgetting.importance import ImportanceSettings
 from memory.forgetting.limits import Limit
+from memory.forgetting.passes import forget
 from memory.forgetting.policies import policy
 from memory.forgetting.states import Clock
 from memory.graph import stamp

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from memory.forgetting.passes import forget
 
 from memory.forgetting.limits import Limit
+from memory.forgetting.passes import forget
 from memory.forgetting.policies import policy
 from memory.forgetting.states import Clock
 from memory.graph import stamp

@@ -15,8 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.console import console
+from flows.forgetting_report import print_forgetting
+from flows.remarks import print_remarks
 from memory.errors import BadInput
 from results import rendering
+from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
 
 _HEADLINE = {
@@ -39,6 +42,9 @@ def print_run(folder: Path) -> None:
     run = read_run(folder)
     console.print(f"[bold]{run.study.study}[/] on {run.variant}", highlight=False)
     print_tables(folder)
+    if isinstance(run.study, ForgettingStudy):
+        print_forgetting(folder)
+    print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {
             name: number

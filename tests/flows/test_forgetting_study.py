@@ -205,3 +205,21 @@ def test_why_explains_a_nodes_fate(run: Watched, capsys: pytest.CaptureFixture[s
     assert "was forgotten" in printed
     with pytest.raises(BadInput, match="nonsense"):
         print_why(run.folder, "nonsense")
+
+
+def test_a_forgetting_run_prints_table_2_the_losses_and_importance_against_chance(
+    run: Watched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from flows.reporting import print_run
+
+    print_run(run.folder)
+    printed = capsys.readouterr().out
+    for part in ("table 2", "losses against no forgetting", "importance minus chance", "graph-store-matched"):
+        assert part in printed
+
+
+def test_the_figures_are_there_as_png_and_svg(run: Watched) -> None:
+    figures = run.folder / "figures"
+    names = {"frontier_recall_5", "frontier_mrr", "frontier_survival", "scores", "forgotten", "growth"}
+    assert {path.stem for path in figures.glob("*.png")} == names
+    assert {path.stem for path in figures.glob("*.svg")} == names

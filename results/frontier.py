@@ -59,10 +59,14 @@ def against_chance(
         seed: Of every bootstrap.
 
     Returns:
-        One row a store, level, policy and figure: n, policy's and chance's mean, difference, interval, p, and p after
-        Holm over all policies and levels of a store and figure.
+        One row a store, level above zero, policy and figure: n, policy's and chance's mean, difference, interval, p,
+        and p after Holm over all policies and levels of a store and figure.
     """
-    by_question = rows.groupby(["store", "level", "policy", "question"], sort=False)[list(FIGURES)].mean()
+    by_question = (
+        rows[rows["level"] > 0]
+        .groupby(["store", "level", "policy", "question"], sort=False)[list(FIGURES)]
+        .mean()
+    )
     lines: list[dict[str, Any]] = []
     for (store, level), here in by_question.groupby(level=["store", "level"], sort=False):
         held = {

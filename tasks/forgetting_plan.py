@@ -63,10 +63,10 @@ class ForgettingPlan(Plan):
         batches = self._batches(loaded)
         merges = self._merge_histories(base, batches)
         pruned = self._prune(loaded, stores)
-        stored = self._stage(storage.STAGE, [self._storage(stores, pruned)])[0]
         lines = self._stage(frontier.STAGE, self._frontiers(loaded, asked, stores["store"], merges))
         graphs = {NO_FORGETTING: stores["store"], **pruned}
         graphs |= {f"graph-store-{chain}": made for chain, made in stores.items() if chain != "store"}
+        stored = self._stage(storage.STAGE, [self._storage(graphs)])[0]
         scores = self._answer(base, batches, graphs, merges)
         self._stage(analyse.STAGE, [self._analysis(loaded, stored, lines, scores, graphs)])
         return self.made
@@ -175,11 +175,9 @@ class ForgettingPlan(Plan):
         ]
         return dict(zip(passes, self._stage(prune.STAGE, works), strict=True))
 
-    def _storage(self, stores: dict[str, Artefact], pruned: dict[str, Artefact]) -> Work:
+    def _storage(self, graphs: dict[str, Artefact]) -> Work:
         params = {"threshold": self._graph["settings"]["dedup_threshold"], "seed": self._study.seed}
-        return self._work(
-            storage.STAGE, "all", params, {NO_FORGETTING: stores["store"], FORGETTING: pruned[FORGETTING]}
-        )
+        return self._work(storage.STAGE, "all", params, graphs)
 
     # --- the frontier ------------------------------------------------------------------------------------------
 

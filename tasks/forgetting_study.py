@@ -82,7 +82,8 @@ class ForgettingStudy(Study):
         description="Date of the final pass: of the turn merged last, as published, or the latest date.",
     )
     intervals: tuple[int, ...] = Field(
-        (400,), description="Also forget periodically, every so many turns; each interval is ingested anew."
+        (50, 400),
+        description="Also forget periodically, every so many turns; each interval is ingested anew.",
     )
     matched: float = Field(
         0.098, gt=0, lt=1, description="Share forgotten in the arm that is matched to the paper."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -172,6 +173,8 @@ def _check(study: Study) -> None:
         arm = study.arm(condition)
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
+    if isinstance(study, ForgettingStudy) and find_spec("matplotlib") is None:
+        raise BadInput("the forgetting study ends with figures: pip install 'palimpsest[report]' first")
 
 
 def _estimates(study: Study) -> list[str]:

@@ -121,7 +121,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         publish(folder, run, made, ledger_rows(run))
         if isinstance(run.study, ForgettingStudy):
             draw(folder, run.study)
-    except BaseException as error:
+    except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
         write_run(
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
         )

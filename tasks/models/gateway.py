@@ -121,9 +121,8 @@ class Gateway:
         try:
             for future in as_completed(futures):
                 future.result()
-        except BaseException:
+        finally:
             for future in futures:
-                future.cancel()
+                future.cancel()  # nothing to those that are done
             wait(futures)
-            raise
         return [future.result() for future in futures]

@@ -54,7 +54,7 @@ def _end(line: str, code: int) -> None:
 
 @app.command()
 def run(
-    study: Annotated[str, typer.Argument(help="The study: representation.")] = "representation",
+    study: Annotated[str, typer.Argument(help="The study: representation or forgetting.")] = "representation",
     study_file: Annotated[
         Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")
     ] = None,
@@ -158,6 +158,17 @@ def show(
 
 
 @app.command()
+def why(
+    folder: RunArgument,
+    node: Annotated[str, typer.Argument(help="A node's id or its title.")],
+) -> None:
+    """Explain what became of a node in a forgetting run."""
+    from flows.why import print_why
+
+    print_why(folder, node)
+
+
+@app.command()
 def fetch(
     benchmark: Annotated[str, typer.Argument(help="See `palimpsest list benchmarks`.")],
     to: Annotated[Path, typer.Option(help="Folder to put the file in.")] = Path("results/data"),
@@ -178,7 +189,7 @@ def validate(file: Annotated[Path, typer.Argument(help="A benchmark file.")]) ->
 
 
 @app.command("list")
-def list_(what: Annotated[str, typer.Argument(help="systems, benchmarks or models.")]) -> None:
+def list_(what: Annotated[str, typer.Argument(help="systems, benchmarks, models or policies.")]) -> None:
     """List what a study can be made of."""
     from flows.reporting import print_list
 

@@ -15,8 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.console import console
+from flows.forgetting_report import print_forgetting
+from flows.remarks import print_remarks
 from memory.errors import BadInput
 from results import rendering
+from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
 
 _HEADLINE = {
@@ -39,6 +42,9 @@ def print_run(folder: Path) -> None:
     run = read_run(folder)
     console.print(f"[bold]{run.study.study}[/] on {run.variant}", highlight=False)
     print_tables(folder)
+    if isinstance(run.study, ForgettingStudy):
+        print_forgetting(folder)
+    print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {
             name: number
@@ -248,5 +254,11 @@ def print_list(what: str) -> None:
             console.print(Text(f"{name:10} {ABOUT[name]}"), soft_wrap=True)
             for role, model in bundle.model_dump().items():
                 console.print(Text(f"{'':10}   {role}: {model}"), soft_wrap=True)
+    elif what == "policies":
+        from memory.forgetting.policies import POLICIES, policy
+
+        for name in POLICIES:
+            settings = policy(name).settings.model_dump()
+            console.print(Text(f"{name:20} {settings}"), soft_wrap=True)
     else:
-        raise BadInput(f"list {what!r}: say systems, benchmarks or models")
+        raise BadInput(f"list {what!r}: say systems, benchmarks, models or policies")

@@ -12,10 +12,11 @@ from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from tasks.context import closed_models
+from tasks.kinds import make_study
 from tasks.orchestrate import in_prefect
 from tasks.runs import read_run
 from tasks.start import carry_out, judge_anew, start
-from tasks.study import Study, make_study
+from tasks.study import Study
 
 WORKERS = 2
 
@@ -42,6 +43,15 @@ def representation(study: Study, data: str = "", store: str = "results/store", o
 
     Returns:
         The run folder.
+    """
+    return carry(study, data, store, out)
+
+
+def carry(study: Study, data: str, store: str, out: str) -> str:
+    """The body of every study's flow: start or find the run, carry it out, and end in a state that is true.
+
+    Raises:
+        RunIncomplete: If rows are left that the same command will try again.
     """
     folder, run = start(study, Path(data) if data else None, Path(store), Path(out) if out else None)
     with closed_models():

@@ -10,10 +10,12 @@ from flows.console import console, watch
 from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
+from tasks.forgetting_study import ForgettingStudy
+from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.runs import read_run
 from tasks.start import begin, find_complete, prepare
-from tasks.study import Study, condition_fields, make_study, read_study
+from tasks.study import Study, condition_fields, read_study
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -60,10 +62,9 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     require(study.models)
     begin(folder, run)
     quiet_prefect(folder)
-    from flows.representation import representation
-
+    flow = _flow_of(study)
     with watch(folder):
-        state = representation(study, str(data or ""), str(store), str(folder), return_state=True)
+        state = flow(study, str(data or ""), str(store), str(folder), return_state=True)
     finished = read_run(folder)
     if finished.status == "complete":
         print_run(folder)
@@ -73,6 +74,17 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     sys.stderr.write(f"{finished.status}: {finished.reason or state.message}\n")
     sys.stderr.write(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}\n")
     return INCOMPLETE if finished.status == "incomplete" else STOPPED
+
+
+def _flow_of(study: Study) -> Any:
+    """The Prefect flow of a study."""
+    if isinstance(study, ForgettingStudy):
+        from flows.forgetting import forgetting
+
+        return forgetting
+    from flows.representation import representation
+
+    return representation
 
 
 def rejudge_run(folder: Path, judge: str) -> int:
@@ -93,6 +105,9 @@ def rejudge_run(folder: Path, judge: str) -> int:
 
     with watch(folder):
         state = rejudge(str(folder), prompt, model, return_state=True)
+    failure = state.result(raise_on_failure=False)
+    if isinstance(failure, BadInput):
+        raise failure
     if not state.is_completed():
         sys.stderr.write(f"stopped: {state.message}\nLog: {folder / 'prefect.log'}\n")
         return STOPPED

@@ -14,7 +14,7 @@ from typing import Any
 ATTEMPTS = 64
 """How many opening brackets are tried, so that a reply made of brackets costs no quadratic time."""
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
 _BEGUN = re.compile(r"\{\s*\"|\[\s*\{")
@@ -41,13 +41,27 @@ def read_json(text: str) -> Any:
     """
     if not text.strip():
         raise ValueError("the reply is empty")
-    values = _values(_THINKING.sub("", text))
+    values = _values(_without_thinking(text))
     if not values:
         raise ValueError("the reply holds no complete JSON value")
     chosen = next((value for value in values if _holds_objects(value)), values[0])
     if _is_schema(chosen):
         raise ValueError("the reply repeats the JSON schema instead of filling it in")
     return chosen
+
+
+def _without_thinking(text: str) -> str:
+    """The text without its closed thinking blocks. Tag by tag: a looping model writes thousands that never close."""
+    kept: list[str] = []
+    since, opened = 0, None
+    for tag in _THINKING.finditer(text):
+        closes, name = bool(tag[1]), tag[2].lower()
+        if opened is None and not closes:
+            opened = tag
+        elif opened is not None and closes and name == opened[2].lower():
+            kept.append(text[since : opened.start()])
+            since, opened = tag.end(), None
+    return "".join([*kept, text[since:]])
 
 
 def _values(text: str) -> list[Any]:

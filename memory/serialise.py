@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from memory.attributes import Attributes, Version
@@ -20,13 +21,23 @@ def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
     """
     if not subgraph.nodes:
         return ""
-    lines = ["Nodes:"]
-    lines += [_node_line(graph, graph.node(found.id)) for found in subgraph.nodes]
-    lines += ["Edges:"]
-    lines += [_edge_line(graph, edge) for edge in subgraph.edges]
-    text = "\n".join(lines)
     limit = graph.settings.max_context_characters
+    lines, characters = [], 0
+    for line in _lines(graph, subgraph):
+        lines.append(line)
+        characters += len(line) + 1
+        # A hub's edges are tens of thousands of lines: those beyond the cut are not written at all.
+        if limit is not None and characters > limit + 1:
+            break
+    text = "\n".join(lines)
     return text if limit is None or len(text) <= limit else f"{text[:limit]}\n{CUT}"
+
+
+def _lines(graph: MemoryGraph, subgraph: Subgraph) -> Iterator[str]:
+    yield "Nodes:"
+    yield from (_node_line(graph, graph.node(found.id)) for found in subgraph.nodes)
+    yield "Edges:"
+    yield from (_edge_line(graph, edge) for edge in subgraph.edges)
 
 
 def _node_line(graph: MemoryGraph, node: Node) -> str:

@@ -117,13 +117,13 @@ class Undeclared:
         raise LookupError(f"{len(texts)} texts: this stage has not declared the embedder that it asks")
 
 
-def open_chat(work: Work, role: Role) -> ChatModel:
+def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
     """The chat model that the work declares for a role, or one that refuses; see `declared`."""
     model = work.params["models"].get(role)
     if model is None:
         return Undeclared()
     json_mode: JsonMode = "object" if model["is"] == "object" else "schema"
-    return chat_model(_gateway_of(work), model["name"], _place(work), json_mode=json_mode)
+    return chat_model(_gateway_of(work), model["name"], _place(work), json_mode=json_mode, repeat=repeat)
 
 
 def open_embedder(work: Work) -> Embedder:

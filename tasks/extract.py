@@ -44,7 +44,7 @@ def make(work: Work) -> Made:
     params = work.params
     turns = list(distinct_turns(work).items())[params["first"] : params["first"] + params["count"]]
     spoken = [(content, speaker, text) for content, (speaker, text) in turns if text.strip()]
-    model = open_chat(work, "extractor")
+    model = open_chat(work, "extractor", params["repeat"])
     replies = model.ask_many(
         [request(speaker, text, params["prompt_name"]) for _, speaker, text in spoken],
         lambda text: read_extraction(text, params["validation"]),

@@ -126,6 +126,7 @@ class Plan:
             "prompt_name": study.extraction_prompt,
             "prompt": extract.prompt_hash(study.extraction_prompt),
             "validation": study.validation,
+            "repeat": study.repeat,
         }
         return [
             self._work(

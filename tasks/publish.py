@@ -12,7 +12,20 @@ from tasks.plan import Artefacts
 from tasks.runs import Run
 from tasks.stage import Artefact
 
-_ONE_FILE = ("load", "extract", "embed", "recall", "answer", "judge", "score", "bootstrap")
+_ONE_FILE = (
+    "load",
+    "extract",
+    "embed",
+    "entities",
+    "storage",
+    "frontier",
+    "recall",
+    "answer",
+    "judge",
+    "score",
+    "bootstrap",
+    "analyse",
+)
 
 
 def _parts(folder: Path, artefacts: Sequence[Artefact], table: str) -> Iterator[pa.Table]:
@@ -40,14 +53,46 @@ def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
     """
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
-    by_condition: dict[str, list[Artefact]] = {}
-    for artefact in made.by_stage.get("merge", []):
-        by_condition.setdefault(artefact.batch.rpartition("-")[0], []).append(artefact)
-    for condition, artefacts in by_condition.items():
+    for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
         for table in artefacts[0].files:
             path = folder / "graphs" / condition / f"{table}.parquet"
             tables.write_parts(path, _parts(folder, artefacts, table), about(run))
+    _stores(folder, run, made)
     tables.write(folder / "calls.parquet", calls, about(run))
+
+
+def _by_arm(artefacts: Sequence[Artefact]) -> dict[str, list[Artefact]]:
+    """Artefacts of batches that are called `<arm>-<number>`, by arm."""
+    found: dict[str, list[Artefact]] = {}
+    for artefact in artefacts:
+        found.setdefault(artefact.batch.rpartition("-")[0], []).append(artefact)
+    return found
+
+
+def _stores(folder: Path, run: Run, made: Artefacts) -> None:
+    """The one store of a forgetting study, as it was before and after each way to forget, and what each pass did.
+
+    `growth`, `forgetting` and `forgetting_periodic` hold all arms, named in their column `arm`.
+    """
+    chains = _by_arm(made.by_stage.get("ingest", []))
+    pruned = {artefact.batch: artefact for artefact in made.by_stage.get("prune", [])}
+    for arm, artefact in [*((chain, parts[-1]) for chain, parts in chains.items()), *pruned.items()]:
+        for table in artefact.files:
+            if table not in ("growth", "passes", "forgetting"):
+                path = folder / "graphs" / arm / f"{table}.parquet"
+                tables.write_parts(path, _parts(folder, [artefact], table), about(run))
+    segments = [(chain, part) for chain, parts in chains.items() for part in parts]
+    for name, table, parts in (
+        ("growth", "growth", segments),
+        ("forgetting_periodic", "passes", segments),
+        ("forgetting", "forgetting", list(pruned.items())),
+    ):
+        named = (_named(arm, part.read(folder, table)) for arm, part in parts if table in part.files)
+        tables.write_parts(folder / f"{name}.parquet", named, about(run))
+
+
+def _named(arm: str, table: pa.Table) -> pa.Table:
+    return table.add_column(0, "arm", pa.array([arm] * table.num_rows, pa.string()))
 
 
 def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from memory import tokens
 from memory.conversation import Question
 from memory.errors import CallFailed
 from memory.protocol import MemorySystem
@@ -16,7 +17,6 @@ from tasks.context import memory_models, open_memory
 from tasks.extract import extracted
 from tasks.load import loaded
 from tasks.merge import in_order, merged
-from tasks.models import tokens
 from tasks.stage import Made, Stage, Work, count, milliseconds
 
 
@@ -35,7 +35,7 @@ def make(work: Work) -> Made:
 
 
 def _memories(work: Work) -> Iterator[tuple[str, MemorySystem]]:
-    """The batch's memories by history, one at a time: read where stage `merge` has built them, else remembered now."""
+    """The batch's memories one at a time, by history: read where stage `merge` built them, else remembered."""
     condition = work.params["condition"]
     if "merge" in work.inputs:
         tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}
@@ -55,6 +55,7 @@ def _memories(work: Work) -> Iterator[tuple[str, MemorySystem]]:
 
 
 def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
+    """The columns of a recall that follow from memory and question."""
     # Only the oracle is shown the evidence, and nobody the reference: a query is another type than a question.
     query = question.oracle_query() if memory.sees_evidence else question.query()
     start = time.perf_counter()

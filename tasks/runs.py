@@ -9,10 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, field_validator
 
 from memory.errors import BadInput
 from results.tables import write_bytes
+from tasks.kinds import kind_of
 from tasks.study import Study
 
 Status = Literal["running", "complete", "incomplete", "stopped"]
@@ -35,7 +36,7 @@ class Run(BaseModel):
     name: str
     status: Status
     reason: str = ""
-    study: Study
+    study: SerializeAsAny[Study]
     data: str | None
     sha256: str
     variant: str
@@ -45,6 +46,11 @@ class Run(BaseModel):
     versions: dict[str, str] = Field(default_factory=dict)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
     updated: str = ""
+
+    @field_validator("study", mode="before")
+    @classmethod
+    def _of_its_kind(cls, study: Any) -> Any:
+        return kind_of(study)(**study) if isinstance(study, dict) else study
 
 
 def versions() -> dict[str, str]:

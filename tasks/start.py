@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -11,11 +12,15 @@ from memory.protocol import Models
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
 from tasks.context import Undeclared, ledger_rows
+from tasks.draw import draw
+from tasks.forgetting_plan import ForgettingPlan
+from tasks.forgetting_study import ForgettingStudy
 from tasks.load import conversations_of
 from tasks.models.bundles import choose
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
+from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
 
 RUNS = Path("results/runs")
@@ -67,6 +72,12 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
     return folder, run
 
 
+def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Plan:
+    """The plan of a run's study."""
+    plan = ForgettingPlan if isinstance(run.study, ForgettingStudy) else Plan
+    return plan(folder, run, execute, retry_failed=retry_failed)
+
+
 def begin(folder: Path, run: Run) -> None:
     """Make the folders of a run and of its store, and write `run.json`.
 
@@ -87,7 +98,7 @@ def begin(folder: Path, run: Run) -> None:
 def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
     """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
     try:
-        made = Plan(folder, run, only_found, retry_failed=retry_failed).walk()
+        made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
     except Incomplete:
         return False
     except NotADirectoryError:  # a file stands where the folder should: `begin` says so
@@ -103,10 +114,12 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
 
     Whatever ends the walk early is raised after `run.json` says so.
     """
-    plan = Plan(folder, run, execute, retry_failed=retry_failed)
+    plan = plan_of(folder, run, execute, retry_failed=retry_failed)
     try:
         made = plan.walk()
         publish(folder, run, made, ledger_rows(run))
+        if isinstance(run.study, ForgettingStudy):
+            draw(folder, run.study)
     except BaseException as error:
         write_run(
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
@@ -129,9 +142,20 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     """Judge a run's answers as `run.study` says now, beside its own verdicts; returns the folder of the new tables.
 
     All stages up to the answers are found and not made.
+
+    Raises:
+        BadInput: If one of them is not there as the program would make it now: nothing is answered again.
     """
     study = run.study
-    made = Plan(folder, run, execute).walk()
+
+    def judging(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+        anew = stage.name in ("judge", "score", "bootstrap", "analyse")
+        return execute(stage, works) if anew else only_found(stage, works)
+
+    try:
+        made = plan_of(folder, run, judging).walk()
+    except Incomplete as error:
+        raise BadInput(f"{folder}: {error}; start the study again first, then judge anew") from error
     judged_by = "".join(
         letter if letter.isalnum() else "-" for letter in f"{study.judge}-{study.models.judge}"
     )

@@ -134,6 +134,11 @@ class Study(BaseModel):
     judge: Literal["paper", "per_type"] = Field(
         "paper", description="The paper's single prompt, or LongMemEval's judging by question type."
     )
+    repeat: int = Field(
+        0,
+        ge=0,
+        description="Which repeat of the extraction this is: another number buys it anew, to see its variance.",
+    )
     limit: int | None = Field(
         None, ge=1, strict=True, description="Take a sample of N questions, with only their histories."
     )
@@ -189,32 +194,3 @@ def read_study(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not TOML: {error}") from error
-
-
-def make_study(fields: dict[str, Any], source: str = "") -> Study:
-    """A study whose conditions can be resolved.
-
-    Args:
-        fields: The study's own.
-        source: What the message of a fault begins with, such as `study.toml: `.
-
-    Raises:
-        BadInput: Naming the first field that is wrong.
-    """
-    try:
-        study = Study(**fields)
-        for condition in study.conditions:
-            study.arm(condition)
-    except ValidationError as error:
-        raise BadInput(f"{source}{_fault(error)}") from error
-    except BadInput as error:
-        raise BadInput(f"{source}{error}") from error
-    return study
-
-
-def _fault(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "study"
-    if first["type"] == "extra_forbidden":
-        return f"{where}: no such field; see README.md for a study's fields"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}"

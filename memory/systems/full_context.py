@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import ClassVar
 
-import bpe_openai
 from pydantic import BaseModel, Field
 
+from memory import tokens
 from memory.conversation import Query
 from memory.protocol import Recall, Source
 from memory.systems.keeping import TurnKeeper, TurnSettings
@@ -20,11 +19,6 @@ class FullContextSettings(TurnSettings):
     max_tokens: int = Field(100_000, ge=0)
     """Budget for the context in o200k tokens; the model's window less its instructions, question and
     answer."""
-
-
-@cache
-def _encoding() -> bpe_openai.Encoding:
-    return bpe_openai.get_encoding("o200k_base")
 
 
 class FullContext(TurnKeeper[FullContextSettings]):
@@ -47,7 +41,7 @@ class FullContext(TurnKeeper[FullContextSettings]):
         budget = self.settings.max_tokens
         for position in range(len(ordered) - 1, -1, -1):
             # The blank line between turns costs at most one token more than the turns alone.
-            budget -= len(_encoding().encode_ordinary(self.shown(ordered[position : position + 1])[0])) + 1
+            budget -= tokens.count(self.shown(ordered[position : position + 1])[0]) + 1
             if budget < 0:
                 return ordered[position + 1 :]
         return ordered

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ijson  # type: ignore[import-untyped]
+from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 from pydantic import BaseModel, ValidationError
 
 from memory.errors import BadInput
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _SHOWN = 80
+_DEEPEST = 64
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -78,11 +80,32 @@ def rows(path: Path) -> Iterator[tuple[str, Any]]:
 def _array(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
     number = 0
     try:
-        for number, value in enumerate(ijson.items(file, "item", use_float=True), start=1):
+        for number, value in enumerate(_items(file), start=1):
             yield f"row {number}", value
     except (ijson.JSONError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise BadInput(f"{path}: row {number + 1}: not JSON ({reason}); fetch the file again") from error
+
+
+def _items(file: io.BufferedIOBase) -> Iterator[Any]:
+    """The items of the outermost array.
+
+    The parser would build a path for every level, gigabytes for a file of nothing but brackets: so levels are counted.
+
+    Raises:
+        ValueError: If something is nested deeper than any benchmark nests.
+    """
+    depth, builder = 0, ObjectBuilder()
+    for event, value in ijson.basic_parse(file, use_float=True):
+        depth -= event in ("end_array", "end_map")
+        if depth > 0:
+            builder.event(event, value)
+            if depth == 1 and event not in ("start_array", "start_map"):
+                yield builder.value
+                builder = ObjectBuilder()
+        depth += event in ("start_array", "start_map")
+        if depth > _DEEPEST:
+            raise ValueError(f"nested deeper than {_DEEPEST} levels")
 
 
 def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:

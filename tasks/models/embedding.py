@@ -10,12 +10,12 @@ import numpy as np
 
 from memory.errors import CallFailed
 from memory.models import Embedded, Vectors
+from memory.tokens import count, cut, sendable
 from tasks.models.calls import Call
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome
 from tasks.models.prices import usd
 from tasks.models.providers import EmbedProvider, EmbedSettings, RawVectors, RequestRejected, TransportFault
-from tasks.models.tokens import count, cut, sendable
 
 BLANK = "blank text"
 

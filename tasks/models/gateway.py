@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class Gateway:
         self.limits = limits or Limits()
         self.buyers = KeyedLocks(store.folder / "buying")
         self._breaker = Breaker(self.limits.failures_in_a_row)
+        self._closing = threading.Event()
         self._threads = ThreadPoolExecutor(self.limits.concurrency, thread_name_prefix="gateway")
 
     def __enter__(self) -> Gateway:
@@ -74,7 +76,9 @@ class Gateway:
 
     def close(self) -> None:
         """Wait for requests under way, and close ledger and store."""
-        self._threads.shutdown(cancel_futures=True)
+        # Not cancel_futures: whoever waits for a future that the executor cancels is never told, and waits for ever.
+        self._closing.set()
+        self._threads.shutdown()
         self.ledger.close()
         self.store.close()
 
@@ -107,7 +111,13 @@ class Gateway:
         """
         if local or len(items) < 2:
             return [work(item) for item in items]
-        futures = [self._threads.submit(work, item) for item in items]
+
+        def unless_closing(item: S) -> T:
+            if self._closing.is_set():
+                raise CallRefused("the run is being stopped")
+            return work(item)
+
+        futures = [self._threads.submit(unless_closing, item) for item in items]
         try:
             for future in as_completed(futures):
                 future.result()

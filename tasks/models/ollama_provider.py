@@ -11,6 +11,7 @@ import ollama
 
 from memory.errors import BadInput
 from memory.models import ChatRequest
+from memory.tokens import count, sendable
 from tasks.models.calls import Payload
 from tasks.models.deadlines import Deadline, hooks
 from tasks.models.providers import (
@@ -29,7 +30,6 @@ from tasks.models.providers import (
 )
 from tasks.models.retries import retry_after
 from tasks.models.schemas import plain_schema
-from tasks.models.tokens import count, sendable
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ import openai
 
 from memory.errors import BadInput
 from memory.models import ChatRequest
+from memory.tokens import sendable
 from tasks.models.calls import Payload
 from tasks.models.deadlines import Deadline, hooks
 from tasks.models.providers import (
@@ -29,7 +30,6 @@ from tasks.models.providers import (
 )
 from tasks.models.retries import retry_after
 from tasks.models.schemas import plain_schema, strict_schema
-from tasks.models.tokens import sendable
 
 # Models of these dimensions are OpenAI's own whose vectors can be asked for shorter; others reject the
 # parameter.

@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from tasks.context import closed_models
+from tasks.kinds import make_study
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work, existing, perform
 from tasks.start import carry_out, start
-from tasks.study import condition_fields, make_study
+from tasks.study import condition_fields
 
 
 @dataclass

@@ -222,3 +222,17 @@ def test_a_missing_key_is_said_before_anything_runs(tmp_path: Path, monkeypatch:
     with pytest.raises(BadInput, match="OPENAI_API_KEY is not set"):
         run_published(tmp_path)
     assert not (tmp_path / "run" / "parts" / "extract").exists()
+
+
+def test_another_repeat_buys_the_extraction_anew_and_nothing_that_does_not_depend_on_it(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    run_published(tmp_path / "a")
+    first = [request.user for request in chats(server) if kind_of(request) == "extract"]
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "store").symlink_to(tmp_path / "a" / "store")
+    run_published(tmp_path / "b", repeat=1)
+    both = [request.user for request in chats(server) if kind_of(request) == "extract"]
+    assert sorted(both) == sorted(first * 2)
+    queries = [request.user for request in chats(server) if kind_of(request) == "query"]
+    assert len(queries) == len(set(queries)), "the questions' entities are the same calls in both"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tasks.runs import read_run
 from tests.flows.fake_llm import kind_of, reply
 from tests.tasks.models.fakes import FakeServer
 
@@ -120,6 +121,23 @@ def test_a_killed_run_goes_on_and_pays_again_for_no_more_than_was_in_flight(
     assert len(extractions) - len(set(extractions)) <= in_flight
     turns = pd.read_parquet(run_folder(tmp_path) / "turns.parquet")
     assert len(set(extractions)) == turns["content"].nunique()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_says_so_in_one_line_and_is_recorded_as_stopped(
+    server: FakeServer, shell: dict[str, str], tmp_path: Path, sent: signal.Signals
+) -> None:
+    process = start(tmp_path, shell)
+    deadline = time.monotonic() + 120
+    while server.count() < 100:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(sent)
+    _, error = process.communicate(timeout=60)
+    assert error == "stopped: interrupted; what is bought is kept, the same command goes on\n"
+    assert process.returncode == 3
+    assert read_run(run_folder(tmp_path)).status == "stopped"
 
 
 def test_a_provider_that_is_down_ends_the_run_with_one_line_and_its_own_code(

@@ -18,10 +18,11 @@ from prefect.testing.utilities import prefect_test_harness
 
 from flows.representation import rejudge, representation
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
+from tasks.kinds import make_study
 from tasks.orchestrate import StageFailed, as_task, in_prefect
 from tasks.runs import read_run
 from tasks.stage import Made, Stage, Work
-from tasks.study import Study, make_study
+from tasks.study import Study
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 STAGES = [m.STAGE for m in (load, extract, embed, merge, recall, answer, judge, score, bootstrap)]

@@ -7,9 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from memory.errors import BadInput
 from results.tables import read
+from tasks.context import closed_models
+from tasks.plan import in_loop
 from tasks.runs import read_run
-from tests.flows.study_in_loop import Watched, run_in_loop
+from tasks.start import judge_anew
+from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +105,12 @@ def test_every_table_says_which_data_it_stands_on(sample: Watched) -> None:
         assert metadata[b"palimpsest.data_sha256"].decode() == sample.run.sha256, path
         assert metadata[b"palimpsest.variant"].decode() == sample.run.variant
         assert metadata[b"palimpsest.schema_version"] == b"1"
+
+
+def test_rejudging_a_run_that_lacks_answers_is_refused_and_answers_nothing(tmp_path: Path) -> None:
+    run = run_in_loop(tmp_path, conditions=conditions("flat"))
+    for part in (run.folder / "parts" / "answer").iterdir():
+        part.unlink()
+    with closed_models(), pytest.raises(BadInput, match="start the study again first"):
+        judge_anew(run.folder, run.run, in_loop)
+    assert not list((run.folder / "parts" / "answer").iterdir())

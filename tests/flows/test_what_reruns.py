@@ -147,8 +147,8 @@ def test_another_embedder_is_no_business_of_a_lexical_memory(tmp_path: Path) -> 
         return plan.in_loop(stage, asked)
 
     from tasks.context import closed_models
+    from tasks.kinds import make_study
     from tasks.start import carry_out, start
-    from tasks.study import make_study
 
     study = make_study({"conditions": conditions("bm25", "flat")})
     folder, run = start(study, None, tmp_path / "store", tmp_path / "run")

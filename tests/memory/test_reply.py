@@ -81,3 +81,10 @@ def test_repeated_keys_are_marked_and_the_last_value_stands():
 def test_any_text_is_read_or_refused(text):
     with suppress(ValueError):
         assert isinstance(read_json(text), dict | list)
+
+
+def test_thinking_that_never_closes_is_read_in_linear_time() -> None:
+    # A pattern that backtracks took minutes for this; any deadline of the suite would show it.
+    with pytest.raises(ValueError, match="no complete JSON"):
+        read_json("<think>" * 200_000)
+    assert read_json("<think>{not this}</think><think>[nor</THINK> this]" + '{"a": 1}') == {"a": 1}

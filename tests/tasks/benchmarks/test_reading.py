@@ -1,5 +1,6 @@
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -121,3 +122,11 @@ def test_a_file_cut_anywhere_is_bad_input(row, written, cut):
     whole = json.dumps([row()])
     with pytest.raises(BadInput):
         load_longmemeval(written(whole[: min(cut, len(whole) - 1)]))
+
+
+def test_a_file_of_brackets_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    for name, content in (("deep.json", "[" * 200_000), ("closed.json", "[" * 70 + "]" * 70)):
+        path = tmp_path / name
+        path.write_text(content)
+        with pytest.raises(BadInput, match="nested deeper than 64 levels"):
+            list(rows(path))

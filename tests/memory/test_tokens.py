@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.models.tokens import count, cut, sendable
+from memory.tokens import count, cut, sendable
 
 
 def test_counts_are_those_of_o200k() -> None:
@@ -41,3 +41,18 @@ def test_sendable_text_can_always_be_encoded(text: str) -> None:
 def test_sendable_leaves_whole_text_alone() -> None:
     assert sendable("é😀\x00\n") == "é😀\x00\n"
     assert sendable("\ud83d\ude00") == "😀"
+
+
+def test_a_turn_of_a_megabyte_is_counted_and_left_out_of_a_full_context() -> None:
+    from memory.conversation import Query, Session, Turn
+    from memory.protocol import Models
+    from memory.systems.full_context import FullContext, FullContextSettings
+    from tests.memory.fake_models import models
+
+    given: Models = models("{}")
+    memory = FullContext(FullContextSettings(max_tokens=50), given)
+    turns = (Turn("h#0.0", "user", "user", "x " * 600_000), Turn("h#0.1", "user", "user", "short"))
+    memory.remember(Session("s", "h", 0, None, turns), {})
+    recall = memory.recall(Query("q", "h", "?"))
+    assert recall.context == "short"
+    assert recall.flags == ("context_cut",)

@@ -1,0 +1,31 @@
+"""The forgetting study: Experiment 2, and the compression-quality frontier around it."""
+
+from __future__ import annotations
+
+from prefect import flow
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.representation import WORKERS, carry
+from tasks.forgetting_study import ForgettingStudy
+
+
+@flow(
+    name="forgetting",
+    description="One persistent graph, what may be forgotten of it, and what that costs, against chance.",
+    flow_run_name="{study.study} on {study.benchmark}",
+    task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
+    validate_parameters=True,
+)
+def forgetting(study: ForgettingStudy, data: str = "", store: str = "results/store", out: str = "") -> str:
+    """Run the forgetting study.
+
+    Args:
+        study: What is stored, what may be forgotten, and how the loss is measured.
+        data: The benchmark's file, or a folder that holds it under its usual name; the sample needs none.
+        store: Folder of calls, extractions and vectors that all runs share.
+        out: Folder of this run; by default one under results/runs that is named after the study.
+
+    Returns:
+        The run folder.
+    """
+    return carry(study, data, store, out)

@@ -15,11 +15,14 @@ from memory.dates import normalise_dates
 from memory.extraction import ExtractedEdge, ExtractedNode, Extraction, Scalar
 from memory.graph import Edge, MemoryGraph, Moment, Node, in_utc, node_id
 from memory.models import Vectors
-from memory.vectors import reaches
+from memory.vectors import TOLERANCE, Rows, VectorIndex, reaches
 
 USER_CONTENT = "the user whose conversations are remembered"
 """The user node always has this content, so that its descriptor is the same in every turn (facts, section
 3)."""
+SHARED = 64
+"""Nodes that one scan of the vectors serves, if several turns are merged together: their similarities to a million
+rows take 256 MB."""
 
 
 def descriptor(label: str, title: str, content: str | None) -> str:
@@ -37,78 +40,125 @@ def prepared(extraction: Extraction) -> tuple[ExtractedNode, ...]:
     )
 
 
-def merge_turn(
-    graph: MemoryGraph, at: Moment, extraction: Extraction, vectors: Sequence[Vectors | None], dedup: float
-) -> None:
-    """Merge one turn. A turn that was merged before changes nothing, so that a memory can be fed again.
+@dataclass(frozen=True)
+class ToMerge:
+    """A turn that is to be merged.
 
-    Args:
-        graph: Is changed.
-        at: The turn; its number is given here.
+    Attributes:
+        at: The turn; its number is given when it is merged.
         extraction: What was extracted from it; empty for a turn that could not be extracted.
         vectors: One for the descriptor of each of `prepared(extraction)`. A node without one is stored only
             as part of a node of its title.
+    """
+
+    at: Moment
+    extraction: Extraction
+    vectors: Sequence[Vectors | None]
+
+
+def merge_turns(graph: MemoryGraph, turns: Sequence[ToMerge], dedup: float) -> None:
+    """Merge turns, one after another; the graph is that of merging each alone, but they share the scan.
+
+    A turn that was merged before changes nothing, so that a memory can be fed again.
+
+    Args:
+        graph: Is changed.
+        turns: In order.
         dedup: Cosine from which two descriptors are one entity.
 
     Raises:
         ValueError: If a vector is refused; the graph is unchanged.
     """
-    if at.turn in graph.moments:
-        return
-    at = Moment(at.turn, at.session, in_utc(at.time), graph.turns)
-    nodes = prepared(extraction)
-    units = [None if vector is None else graph.vectors.unit(vector) for vector in vectors]
-    matcher = _Matcher(graph, nodes, units, dedup)
-    before = [] if graph.settings.dedup_within_turn else [matcher.find(i) for i in range(len(nodes))]
+    new = [turn for turn in turns if turn.at.turn not in graph.moments]
+    units = [
+        None if vector is None else graph.vectors.unit(vector) for turn in new for vector in turn.vectors
+    ]
+    matcher = _Matcher(graph, units, dedup)
+    first = 0
+    for turn in new:
+        nodes = prepared(turn.extraction)
+        if turn.at.turn not in graph.moments:
+            _merge_turn(matcher, turn, nodes, first)
+        first += len(nodes)
+
+
+def merge_turn(
+    graph: MemoryGraph, at: Moment, extraction: Extraction, vectors: Sequence[Vectors | None], dedup: float
+) -> None:
+    """Merge one turn, as `merge_turns`."""
+    merge_turns(graph, [ToMerge(at, extraction, vectors)], dedup)
+
+
+def _merge_turn(matcher: _Matcher, turn: ToMerge, nodes: Sequence[ExtractedNode], first: int) -> None:
+    """Merge a turn whose nodes' vectors are the matcher's from number `first` on."""
+    graph = matcher.graph
+    at = Moment(turn.at.turn, turn.at.session, in_utc(turn.at.time), graph.turns)
+    within = graph.settings.dedup_within_turn
+    before = [] if within else [matcher.find(node, first + i) for i, node in enumerate(nodes)]
     known = len(graph.vectors)
     stored: dict[str, Node] = {}
     seen_again: dict[str, None] = {}
     for i, node in enumerate(nodes):
-        found = before[i] if before else matcher.find(i)
+        found = matcher.find(node, first + i) if within else before[i]
         if found and found.row < known:
             seen_again[found.id] = None
-        home = found or _new_node(graph, at, node, i, units[i])
+        home = found or _new_node(graph, at, node, i, matcher.units[first + i])
         if home:
             _merge_node(graph, home, node, at)
             stored[node.key] = home
     graph.touch(seen_again, at.time)
-    for edge in extraction.edges:
+    for edge in turn.extraction.edges:
         _merge_edge(graph, stored, edge, at)
     graph.moments[at.turn] = at
 
 
-@dataclass
 class _Matcher:
-    """Finds the stored node that an extracted one is, with one scan for the whole turn."""
+    """Finds the stored node that an extracted one is. Nodes are numbered through all turns, in order."""
 
-    graph: MemoryGraph
-    nodes: Sequence[ExtractedNode]
-    units: Sequence[Vectors | None]
-    dedup: float
+    def __init__(self, graph: MemoryGraph, units: Sequence[Vectors | None], dedup: float) -> None:
+        self.graph = graph
+        self.units = units
+        self.dedup = dedup
+        self.scan = _Scan(graph.vectors, units)
 
-    def __post_init__(self) -> None:
-        index = self.graph.vectors
-        blank = np.zeros(index.dimensions, np.float32)
-        queries = np.stack([blank if unit is None else unit for unit in self.units] or [blank])
-        self.scan = index.similarities(queries)
-
-    def find(self, i: int) -> Node | None:
+    def find(self, node: ExtractedNode, number: int) -> Node | None:
         """By title within the label, else the most similar node, if it is similar enough."""
-        graph, node, unit = self.graph, self.nodes[i], self.units[i]
+        graph, unit = self.graph, self.units[number]
         owner = graph.titles.find(node.label, node.title)
         if owner and owner in graph and graph.node(owner).label == node.label:
             return graph.node(owner)
         if unit is None:
             return None
-        scanned = self.scan.shape[1]
-        added = graph.vectors.similarities(unit[None], first=scanned)[0]
-        scores = np.concatenate([self.scan[i], added]) if len(added) else self.scan[i]
-        allowed = None
+        # Float32 similarities are within the tolerance: no row that reaches the threshold is left out.
+        rows, scores = self.scan.from_floor(number, unit, self.dedup - TOLERANCE)
         if graph.settings.dedup_within_label:
-            allowed = graph.columns["label"] == graph.labels.get(node.label, -1)
-        best = graph.vectors.best(unit, scores, allowed)
+            allowed = graph.columns["label"][rows] == graph.labels.get(node.label, -1)
+            rows, scores = rows[allowed], scores[allowed]
+        best = graph.vectors.best(unit, rows, scores)
         strict = graph.settings.comparison == "above"
         return graph.node_at(best[0]) if best and reaches(best[1], self.dedup, strict=strict) else None
+
+
+class _Scan:
+    """Similarities of vectors to all rows, in one scan for `SHARED` of them and one look at each row added since."""
+
+    def __init__(self, index: VectorIndex, units: Sequence[Vectors | None]) -> None:
+        self.index = index
+        self.units = units
+        self.first = 0
+        self.held: Vectors = np.zeros((0, 0), np.float32)
+
+    def from_floor(self, number: int, unit: Vectors, floor: float) -> tuple[Rows, Vectors]:
+        """The rows whose similarity to a vector is at least a floor, in order, with it; numbers must not fall."""
+        if number >= self.first + len(self.held):
+            blank = np.zeros(self.index.dimensions, np.float32)
+            some = self.units[number : number + SHARED]
+            self.held = self.index.similarities(np.stack([blank if u is None else u for u in some]))
+            self.first = number
+        old = self.held[number - self.first]
+        added = self.index.similarities(unit[None], first=len(old))[0]
+        near, new = np.flatnonzero(old >= floor), np.flatnonzero(added >= floor)
+        return np.concatenate([near, new + len(old)]), np.concatenate([old[near], added[new]])
 
 
 def _new_node(

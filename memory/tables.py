@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from memory.attributes import Attributes, Version
 from memory.errors import BadInput
 from memory.extraction import ExtractedNode
-from memory.graph import Edge, MemoryGraph, Moment, Node, stamp
+from memory.graph import Edge, MemoryGraph, Moment, Node
 from memory.models import Vectors
 from memory.profiles import GraphSettings
 
@@ -101,6 +101,8 @@ def from_tables(tables: Mapping[str, pa.Table], settings: GraphSettings) -> Memo
         rows = tables["nodes"].drop_columns(["vector"]).to_pylist()
         for row, vector in zip(rows, vectors_of(tables["nodes"], graph.dimensions), strict=True):
             _restore_node(graph, row, vector)
+        for name in ("access_count", "last_accessed_at", "turns_at_creation", "turns_at_last_access"):
+            graph.columns[name] = tables["nodes"][name].to_numpy()
         for row in tables["edges"].to_pylist():
             edge = graph.add_edge(row["source"], row["relationship"], row["target"], _moment(row))
             edge.attributes, edge.sources = _attributes(row["attributes"]), row["sources"]
@@ -218,14 +220,10 @@ def vectors_of(table: pa.Table, dimensions: int) -> Vectors:
     return np.asarray(flat, np.float32).reshape(table.num_rows, dimensions)
 
 
-def _restore_node(graph: MemoryGraph, row: Mapping[str, Any], vector: Vectors) -> Node:
+def _restore_node(graph: MemoryGraph, row: Mapping[str, Any], vector: Vectors) -> None:
     as_new = ExtractedNode(key=row["id"], label=row["label"], title=row["title"], content=row["content"])
     node = graph.add_node(row["id"], _moment(row), as_new, vector)
     node.attributes, node.sources = _attributes(row["attributes"]), row["sources"]
-    for name in ("access_count", "turns_at_creation", "turns_at_last_access"):
-        graph.columns[name][node.row] = row[name]
-    graph.columns["last_accessed_at"][node.row] = stamp(row["last_accessed_at"])
-    return node
 
 
 def _moment(row: Mapping[str, Any]) -> Moment:

@@ -6,11 +6,14 @@ keyed by label and title, it cannot.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 
 from memory.profiles import GraphSettings
 
+_APOSTROPHE = re.compile("['’]")
+_PUNCTUATION = re.compile(r"[^\w+#]|_")
 Key = tuple[str, str]
 """A label, empty where the index is keyed by title alone, and a normalised title."""
 
@@ -24,7 +27,7 @@ def normalise_title(title: str, *, fully: bool) -> str:
     if not fully:
         return title.lower().strip()
     folded = unicodedata.normalize("NFKC", title).casefold()
-    words = "".join(c if c.isalnum() or c in "+#" else " " for c in folded if c not in "'’").split()
+    words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", folded)).split()
     return " ".join([*words[:-1], _singular(words[-1])]) if words else ""
 
 

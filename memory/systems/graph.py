@@ -13,7 +13,7 @@ from memory.calibration import calibrated
 from memory.conversation import Query, Session
 from memory.extraction import Extraction
 from memory.graph import MemoryGraph, Moment
-from memory.merge import descriptor, merge_turn, prepared
+from memory.merge import ToMerge, descriptor, merge_turns, prepared
 from memory.models import Embedder, Vectors
 from memory.profiles import GRAPH_PROFILES, GraphSettings
 from memory.prompts import query_entities
@@ -62,9 +62,15 @@ class GraphMemory:
             CallRefused: If embedding may make no further call; the memory is unchanged.
         """
         vectors = iter(self._embed(self.texts(session, extractions)))
-        for turn, extraction in zip(session.turns, self._read(session, extractions), strict=True):
-            own = [next(vectors) for _ in extraction.nodes]
-            merge_turn(self.graph, Moment(turn.id, session.id, session.date), extraction, own, self.dedup)
+        turns = [
+            ToMerge(
+                Moment(turn.id, session.id, session.date),
+                extraction,
+                [next(vectors) for _ in extraction.nodes],
+            )
+            for turn, extraction in zip(session.turns, self._read(session, extractions), strict=True)
+        ]
+        merge_turns(self.graph, turns, self.dedup)
 
     def recall(self, query: Query) -> Recall:
         """The subgraph around the question's entities.

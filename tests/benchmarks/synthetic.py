@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -114,20 +116,28 @@ def unit_rows(random: np.random.Generator, count: int, dimensions: int) -> Vecto
     return rows
 
 
-def graph(drawn: States, settings: GraphSettings, fitted: dict[str, Any] | None = None) -> MemoryGraph:
-    """The columns as a graph, with a turn for every `turns_at_creation`."""
-    labels = list((fitted or load_fit())["labels"])
-    made = MemoryGraph(drawn.vectors.shape[1], settings)
+def rows_in_blocks(random: np.random.Generator, count: int, dimensions: int) -> Iterator[Vectors]:
+    """Random unit rows, one after another, of which only a block is held at a time."""
+    for start in range(0, count, 8192):
+        yield from unit_rows(random, min(8192, count - start), dimensions)
+
+
+def graph(drawn: States, settings: GraphSettings, vectors: Iterable[Vectors] | None = None) -> MemoryGraph:
+    """The columns as a graph, with a turn for every `turns_at_creation`; vectors other than theirs may be given."""
+    labels = list(load_fit()["labels"])
+    rows = iter(drawn.vectors if vectors is None else vectors)
+    first = next(rows)
+    made = MemoryGraph(len(first), settings)
     made.labels.update({label: number for number, label in enumerate(labels)})
     ids = [f"n{row}" for row in range(len(drawn))]
-    for row, id in enumerate(ids):
+    for row, (id, vector) in enumerate(zip(ids, chain([first], rows), strict=True)):
         number = int(drawn.turns_at_creation[row])
         time = drawn.created_at[row].astype(datetime).replace(tzinfo=UTC)
         at = Moment(f"h#{number}", f"s{number // 10}", time, number)
         if number == made.turns:
             made.moments[at.turn] = at
         node = ExtractedNode(key=id, label=labels[drawn.label[row]], title=f"entity number {row}")
-        made.add_node(id, at, node, drawn.vectors[row])
+        made.add_node(id, at, node, vector)
     for number, (source, target) in enumerate(drawn.edges.tolist()):
         older = made.node(ids[max(source, target)]).sources[0]
         made.add_edge(ids[source], f"relation {number}", ids[target], made.moments[older])

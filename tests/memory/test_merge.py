@@ -5,7 +5,7 @@ import pytest
 
 from memory.attributes import current
 from memory.graph import MemoryGraph, Moment
-from memory.merge import USER_CONTENT, descriptor, merge_turn, prepared
+from memory.merge import USER_CONTENT, ToMerge, descriptor, merge_turn, merge_turns, prepared
 from memory.tables import same
 from tests.memory.fake_models import MAY, FakeHashEmbedder, extraction, feed, new_graph, settings, titles
 
@@ -229,3 +229,36 @@ def test_node_ids_are_the_same_in_every_run_and_differ_by_namespace():
         ids.append([node.id for node in graph.nodes()])
     assert ids[0] == ids[1]
     assert not set(ids[0]) & set(ids[2])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("shared", [1, 3, 64])
+def test_turns_merged_together_give_the_graph_of_each_alone_in_however_many_scans(
+    profile, shared, monkeypatch
+):
+    monkeypatch.setattr("memory.merge.SHARED", shared)
+    random = np.random.default_rng(3)
+    kinds = random.normal(size=(12, 16))
+    turns = []
+    for number in range(30):
+        said = extraction([("Event", f"event {number} {i}") for i in range(number % 6)])
+        vectors = [kinds[k] + 0.05 * random.normal(size=16) for k in random.integers(0, 12, number % 6)]
+        turns.append(ToMerge(Moment(f"t{number}", "s", MAY), said, vectors))
+    alone, together = (MemoryGraph(16, settings(profile)) for _ in range(2))
+    for turn in turns:
+        merge_turns(alone, [turn], 0.92)
+    merge_turns(together, [*turns[:20], *turns[10:]], 0.92)
+    together.check()
+    assert 0 < len(alone) < sum(len(turn.vectors) for turn in turns)
+    assert same(alone, together)
+
+
+def test_a_bad_vector_of_a_later_turn_is_refused_before_anything_changes():
+    graph = new_graph("improved")
+    turns = [
+        ToMerge(Moment(f"t{i}", "s", MAY), extraction([("Event", f"race {i}")]), [vector])
+        for i, vector in enumerate([np.ones(16), np.zeros(16)])
+    ]
+    with pytest.raises(ValueError, match="zero"):
+        merge_turns(graph, turns, 0.92)
+    assert same(graph, new_graph("improved"))

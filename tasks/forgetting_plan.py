@@ -32,6 +32,8 @@ from tasks.runs import Run
 from tasks.stage import Artefact, Work
 
 TURNS_A_SEGMENT = 2_000
+CROWDED = 49_999  # the code also forgets at 50,000 nodes and more, after every turn (facts, section 14)
+AFTER_BUDGET = 0.9  # a pass over budget goes on to this share of it, so that not every turn needs a pass
 
 # The arms that are answered and judged.
 NO_FORGETTING = "graph-store"
@@ -81,20 +83,37 @@ class ForgettingPlan(Plan):
     # --- the stores --------------------------------------------------------------------------------------------
 
     def _ingest(self, base: dict[str, Artefact]) -> dict[str, Artefact]:
-        """The last segment of each chain: `store` without forgetting, `every-T` with a pass every T turns."""
-        intervals = {"store": None, **{f"every-{turns}": turns for turns in self._forgetting.intervals}}
+        """The last segment of each chain: `store` without forgetting, the others with passes on a schedule."""
+        chains = self._chains()
         last: dict[str, Artefact] = {}
         everything: list[Artefact] = []
         for number, (first, count) in enumerate(self._segments(base["load"])):
             works = [
-                self._segment(chain, interval, number, (first, count), base, last.get(chain))
-                for chain, interval in intervals.items()
+                self._segment(chain, forgetting, number, (first, count), base, last.get(chain))
+                for chain, forgetting in chains.items()
             ]
             made = self._stage(ingest.STAGE, works)
-            last = dict(zip(intervals, made, strict=True))
+            last = dict(zip(chains, made, strict=True))
             everything += made
         self.made.by_stage[ingest.STAGE.name] = everything
         return last
+
+    def _chains(self) -> dict[str, dict[str, Any]]:
+        """How each chain forgets while it grows: not at all, every so many turns, or whenever it is too large."""
+        study = self._forgetting
+        importance = {"importance": study.importance.model_dump()}
+        chains: dict[str, dict[str, Any]] = {"store": {}}
+        for turns in study.intervals:
+            schedule = {"every": turns, "nodes": CROWDED}
+            chains[f"every-{turns}"] = {
+                "schedule": schedule,
+                "limit": {"threshold": study.threshold},
+                **importance,
+            }
+        for nodes in study.budgets:
+            limit = {"nodes": int(nodes * AFTER_BUDGET)}
+            chains[f"budget-{nodes}"] = {"schedule": {"nodes": nodes}, "limit": limit, **importance}
+        return chains
 
     def _segments(self, loaded: Artefact) -> list[tuple[int, int]]:
         """Slices `(first, count)` of the sessions in store order, each of some thousand turns."""
@@ -111,7 +130,7 @@ class ForgettingPlan(Plan):
     def _segment(
         self,
         chain: str,
-        interval: int | None,
+        forgetting: dict[str, Any],
         number: int,
         part: tuple[int, int],
         base: dict[str, Artefact],
@@ -123,10 +142,8 @@ class ForgettingPlan(Plan):
             "first": part[0],
             "count": part[1],
             "models": declared(self._study.models, "embedder"),
+            **forgetting,
         }
-        if interval is not None:
-            params |= {"interval": interval, "threshold": self._forgetting.threshold}
-            params["importance"] = self._forgetting.importance.model_dump()
         inputs = base if before is None else {**base, "before": before}
         return self._work(ingest.STAGE, f"{chain}-{number:04}", params, inputs)
 

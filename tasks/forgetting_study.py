@@ -85,6 +85,9 @@ class ForgettingStudy(Study):
         (50, 400),
         description="Also forget periodically, every so many turns; each interval is ingested anew.",
     )
+    budgets: tuple[int, ...] = Field(
+        (), description="Also forget whenever the store has more nodes than that, down to 90 % of it."
+    )
     matched: float = Field(
         0.098, gt=0, lt=1, description="Share forgotten in the arm that is matched to the paper."
     )
@@ -104,7 +107,7 @@ class ForgettingStudy(Study):
         description="Whether answering counts as access: not at all, within a question, or for all that follow.",
     )
 
-    @field_validator("levels", "intervals")
+    @field_validator("levels", "intervals", "budgets")
     @classmethod
     def _rising(cls, values: tuple[float, ...]) -> tuple[float, ...]:
         if any(value <= 0 for value in values) or list(values) != sorted(set(values)):

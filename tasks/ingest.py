@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from memory.conversation import History, Session
-from memory.forgetting.importance import ImportanceSettings
-from memory.forgetting.limits import Limit
+from memory.forgetting.limits import Limit, Schedule, due
 from memory.forgetting.passes import forget
 from memory.forgetting.policies import policy
 from memory.forgetting.states import Clock
@@ -69,7 +68,7 @@ def _turns(work: Work) -> Iterator[Session]:
 
 
 def make(work: Work) -> Made:
-    """Merge a segment, with a forgetting pass after every `interval` turns where there is one."""
+    """Merge a segment, with a forgetting pass whenever the work's `schedule` has one due."""
     extractions = extracted(work)
     memory = (
         graph_of(work, "before") if "before" in work.inputs else open_memory(work.params["condition"], work)
@@ -79,13 +78,14 @@ def make(work: Work) -> Made:
     graph = memory.graph
     growth: list[dict[str, Any]] = []
     passes: list[pa.Table] = []
-    interval = work.params.get("interval")
+    schedule = Schedule(**work.params["schedule"]) if "schedule" in work.params else None
     for session in _turns(work):
         memory.remember(session, extractions)
-        if interval and graph.turns % interval == 0:
-            importance = policy("importance", ImportanceSettings(**work.params["importance"]).model_dump())
+        if schedule and due(schedule, graph.turns, len(graph)):
+            importance = policy("importance", work.params["importance"])
             clock = Clock(stamp(session.date), graph.turns)
-            passes.append(forget(graph, importance, Limit(threshold=work.params["threshold"]), clock).table)
+            limit = Limit(**work.params["limit"])
+            passes.append(forget(graph, importance, limit, clock, number=graph.turns).table)
         if graph.turns % _EVERY == 0:
             edges = graph.topology.number_of_edges()
             growth.append({"turns": graph.turns, "nodes": len(graph), "edges": edges})

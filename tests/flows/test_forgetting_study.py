@@ -30,6 +30,12 @@ SMALL: dict[str, Any] = {
 }
 
 
+IMPROVED = [
+    {"system": "graph", "profile": "improved", "name": "graph"},
+    {"system": "flat", "profile": "improved", "name": "flat"},
+]
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     return run_in_loop(tmp_path_factory.mktemp("forgetting"), **SMALL)
@@ -126,6 +132,16 @@ def test_periodic_passes_fall_after_every_so_many_turns(run: Watched) -> None:
     passes = run.table("forgetting_periodic").groupby("arm")["turn_counter"].unique()
     turns = run.run.counts["load"]["turns"]
     assert sorted(passes["every-100"]) == list(range(100, turns + 1, 100))
+
+
+def test_a_store_on_a_budget_never_keeps_more_and_forgets_to_nine_tenths(tmp_path: Path) -> None:
+    fields = {**SMALL, "intervals": [], "budgets": [200], "policies": [{"policy": "importance"}], "draws": 2}
+    run = run_in_loop(tmp_path, **{**fields, "order": "time", "conditions": IMPROVED})
+    growth = run.table("growth").query("arm == 'budget-200'")
+    assert growth["nodes"].max() <= 200
+    passes = run.table("forgetting_periodic").query("arm == 'budget-200'")
+    assert len(passes) > 0
+    assert (passes.query("fate == 'kept'").groupby("pass").size() == 180).all()
 
 
 def test_the_graph_does_not_depend_on_where_its_ingestion_was_stopped(

@@ -51,7 +51,7 @@ def task_runs(state: State[Any], expected: int) -> list[TaskRun]:
     async def read() -> list[TaskRun]:
         flow_run = TaskRunFilter(flow_run_id=TaskRunFilterFlowRunId(any_=[state.state_details.flow_run_id]))
         async with get_client() as client:
-            for _ in range(100):
+            for _ in range(600):
                 found = await client.read_task_runs(task_run_filter=flow_run)
                 if len(found) >= expected and all(each.state and each.state.is_final() for each in found):
                     return found

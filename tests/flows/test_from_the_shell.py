@@ -18,6 +18,12 @@ from tasks.runs import read_run
 from tests.flows.fake_llm import kind_of, reply
 from tests.tasks.models.fakes import FakeServer
 
+# As `python -m flows.cli`; but a suite that runs in the background ignores SIGINT, and its children would inherit that.
+PROGRAM = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("flows.cli", run_name="__main__", alter_sys=True)
+"""
 WORDS = ["run", "representation", "--models", "published", "--systems", "flat,graph"]
 
 
@@ -57,14 +63,12 @@ def shell(server: FakeServer, tmp_path: Path, prefect_home: Path) -> Iterator[di
 
 def start(folder: Path, shell: dict[str, str], *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", *(words or WORDS)],
+        [sys.executable, "-c", PROGRAM, *(words or WORDS)],
         cwd=folder,
         env=shell,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A suite that runs in the background ignores SIGINT, and its children would inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from memory.forgetting.states import Clock, Counts, Doubles, Scored, States, Times
 
 TERMS = ("recency", "frequency", "centrality", "turns")
-_DAY = np.timedelta64(1, "D")
+_DAY_MICROSECONDS = 86_400_000_000
 
 
 class ImportanceSettings(BaseModel):
@@ -107,9 +107,15 @@ def last_seen(states: States) -> Times:
 
 def days_since(times: Times, clock: Clock) -> Doubles:
     """Days from some times to the clock: 0 for a later time, infinite for an unknown one."""
-    days: Doubles = (clock.now - times) / _DAY
+    if np.isnat(clock.now):
+        return np.full(len(times), np.inf)
+    # As whole microseconds: NumPy's own arithmetic of dates looks for NaT in every step, at three times the cost.
+    now = int(clock.now.astype("datetime64[us]").astype(np.int64))
+    days: Doubles = (now - times.astype("datetime64[us]", copy=False).view(np.int64)) * (
+        1 / _DAY_MICROSECONDS
+    )
     np.maximum(days, 0.0, out=days)
-    days[np.isnan(days)] = np.inf
+    days[np.isnat(times)] = np.inf
     return days
 
 

@@ -18,6 +18,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from memory.ann import ApproximateIndex
 from memory.attributes import Attributes
 from memory.extraction import ExtractedNode
 from memory.models import Vectors
@@ -89,6 +90,9 @@ class MemoryGraph:
         topology: Node ids, and edges keyed by their relationship; the objects are in the data key `it`.
         moments: Each merged turn's moment, by turn id, in order. Their number is the turn counter T.
         unembedded: How many extracted nodes could not be stored for want of a vector.
+
+    Raises:
+        BadInput: If the settings ask for an approximate index and the extra `ann` is not installed.
     """
 
     dimensions: int
@@ -100,7 +104,8 @@ class MemoryGraph:
     unembedded: int = 0
 
     def __post_init__(self) -> None:
-        self.vectors = VectorIndex(self.dimensions)
+        index = ApproximateIndex if self.settings.index == "approximate" else VectorIndex
+        self.vectors: VectorIndex = index(self.dimensions)
         self.titles = TitleIndex(self.settings)
         self._columns = np.zeros(0, COLUMNS)
         self._ids: list[str] = []

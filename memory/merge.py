@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memory.ann import ApproximateIndex
 from memory.attributes import merge_attributes, versions
 from memory.dates import normalise_dates
 from memory.extraction import ExtractedEdge, ExtractedNode, Extraction, Scalar
@@ -129,8 +130,11 @@ class _Matcher:
             return graph.node(owner)
         if unit is None:
             return None
-        # Float32 similarities are within the tolerance: no row that reaches the threshold is left out.
-        rows, scores = self.scan.from_floor(number, unit, self.dedup - TOLERANCE)
+        if isinstance(graph.vectors, ApproximateIndex):
+            rows, scores = graph.vectors.candidates(unit[None])
+        else:
+            # Float32 similarities are within the tolerance: no row that reaches the threshold is left out.
+            rows, scores = self.scan.from_floor(number, unit, self.dedup - TOLERANCE)
         if graph.settings.dedup_within_label:
             allowed = graph.columns["label"][rows] == graph.labels.get(node.label, -1)
             rows, scores = rows[allowed], scores[allowed]

@@ -50,7 +50,8 @@ def find_roots(
 
     A node's score is its best cosine with any entity, or 1 if it has an entity's title. Those that reach
     the floor are ranked, title hits first among equals, then the older node; Person nodes go last if the
-    settings say so.
+    settings say so. With an approximate index, only the `memory.ann.BREADTH` nodes nearest to each entity are
+    looked at: Person nodes among them take the place of others that are further away.
 
     Args:
         graph: Is only read.
@@ -138,8 +139,8 @@ def title_owners(graph: MemoryGraph, entities: Sequence[QueryEntity]) -> list[tu
 
 def _above(graph: MemoryGraph, queries: Vectors, floor: float) -> tuple[Rows, Doubles]:
     """The rows whose best cosine reaches the floor, oldest first, with that cosine."""
-    rough = graph.vectors.similarities(queries).max(axis=0)
-    rows = np.flatnonzero(rough >= floor - TOLERANCE)
+    rows, rough = graph.vectors.candidates(queries)
+    rows = rows[rough >= floor - TOLERANCE]
     values = _best_cosine(graph, rows, queries)
     reached = values > floor if graph.settings.comparison == "above" else values >= floor
     return rows[reached], values[reached]
@@ -147,9 +148,9 @@ def _above(graph: MemoryGraph, queries: Vectors, floor: float) -> tuple[Rows, Do
 
 def _nearest(graph: MemoryGraph, queries: Vectors, count: int) -> tuple[Rows, Doubles]:
     """The `count` rows nearest to the question and those that tie with the last of them, oldest first."""
-    rough = graph.vectors.similarities(queries).max(axis=0)
-    last = np.sort(rough[graph.live])[-min(count, len(graph))]
-    rows = np.flatnonzero(rough >= last - 2 * TOLERANCE)
+    rows, rough = graph.vectors.candidates(queries)
+    best = np.sort(rough)[-min(count, len(graph)) :]
+    rows = rows[rough >= best.min(initial=np.inf) - 2 * TOLERANCE]
     return rows, _best_cosine(graph, rows, queries)
 
 

@@ -109,6 +109,13 @@ class VectorIndex:
         found[:, dead] = -np.inf
         return found
 
+    def candidates(self, queries: Vectors) -> tuple[Rows, Vectors]:
+        """The rows that may be near to any of some queries, in order, with the best similarity of each, float32.
+
+        Here these are all rows, dead ones with -inf.
+        """
+        return np.arange(len(self)), self.similarities(queries).max(axis=0)
+
     def exact(self, rows: npt.ArrayLike, query: Vectors) -> Doubles:
         """Cosine of a query with some rows, as `exact_cosines`."""
         return exact_cosines(self._matrix, rows, query)

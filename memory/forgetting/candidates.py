@@ -2,7 +2,8 @@
 
 Forgetting a node changes nobody else's score. So the order in which `memory.retrieval.find_roots` would take roots is
 the same under every mask, but for entries that drop out, and for titles: where the settings leave a forgotten node's
-title behind, its id still takes a root's place (facts, section 22).
+title behind, its id still takes a root's place (facts, section 22). Similarities are exact here also where the
+settings ask for an approximate index: what it would miss depends on what was forgotten.
 """
 
 from __future__ import annotations

@@ -108,10 +108,11 @@ def last_seen(states: States) -> Times:
 def days_since(times: Times, clock: Clock) -> Doubles:
     """Days from some times to the clock: 0 for a later time, infinite for an unknown one."""
     if np.isnat(clock.now):
-        return np.full(len(times), np.inf)
+        return np.full(len(times), np.inf, np.float64)
     # As whole microseconds: NumPy's own arithmetic of dates looks for NaT in every step, at three times the cost.
     now = int(clock.now.astype("datetime64[us]").astype(np.int64))
-    days: Doubles = (now - times.astype("datetime64[us]", copy=False).view(np.int64)) * (
+    microseconds = now - times.astype("datetime64[us]", copy=False).view(np.int64)
+    days: Doubles = np.multiply(microseconds, 1 / _DAY_MICROSECONDS, dtype=np.float64)
         1 / _DAY_MICROSECONDS
     )
     np.maximum(days, 0.0, out=days)

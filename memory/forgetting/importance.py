@@ -113,8 +113,6 @@ def days_since(times: Times, clock: Clock) -> Doubles:
     now = int(clock.now.astype("datetime64[us]").astype(np.int64))
     microseconds = now - times.astype("datetime64[us]", copy=False).view(np.int64)
     days: Doubles = np.multiply(microseconds, 1 / _DAY_MICROSECONDS, dtype=np.float64)
-        1 / _DAY_MICROSECONDS
-    )
     np.maximum(days, 0.0, out=days)
     days[np.isnat(times)] = np.inf
     return days

@@ -11,7 +11,6 @@ from tasks import (
     analyse,
     answer,
     bootstrap,
-    embed,
     entities,
     extract,
     frontier,
@@ -26,7 +25,7 @@ from tasks import (
     storage,
 )
 from tasks.context import declared, query_prompt_hash
-from tasks.forgetting_study import ForgettingStudy
+from tasks.forgetting_study import OF_IMPORTANCE, ForgettingStudy, PolicyChoice
 from tasks.plan import Artefacts, Batch, Execute, Plan
 from tasks.runs import Run
 from tasks.stage import Artefact, Work
@@ -59,7 +58,7 @@ class ForgettingPlan(Plan):
         loaded = self._stage(load.STAGE, [self._load()])[0]
         extracts = self._stage(extract.STAGE, self._extracts(loaded))
         base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
-        self._stage(embed.STAGE, self._embeds(base))
+        self._embed(base)
         asked = self._stage(entities.STAGE, [self._entities(loaded)])[0]
         stores = self._ingest(base)
         batches = self._batches(loaded)
@@ -141,7 +140,7 @@ class ForgettingPlan(Plan):
             "order": self._forgetting.order,
             "first": part[0],
             "count": part[1],
-            "models": declared(self._study.models, "embedder"),
+            **self._vectors(),
             **forgetting,
         }
         inputs = base if before is None else {**base, "before": before}
@@ -163,7 +162,7 @@ class ForgettingPlan(Plan):
         return {
             "condition": arm,
             "histories": list(batch.histories),
-            "models": declared(self._study.models, "embedder"),
+            **self._vectors(),
         }
 
     def _prune(self, loaded: Artefact, stores: dict[str, Artefact]) -> dict[str, Artefact]:
@@ -203,7 +202,7 @@ class ForgettingPlan(Plan):
     ) -> list[Work]:
         """A work for each kind of store and policy; the random ones hold all their draws."""
         study = self._forgetting
-        choices = [choice.model_dump() for choice in study.policies]
+        choices = [self._tried(choice) for choice in study.policies]
         randoms = [
             {"policy": name, "settings": {"seed": study.seed}, "name": name}
             for name in ("random", "random_by_degree", "random_by_label")
@@ -228,11 +227,16 @@ class ForgettingPlan(Plan):
                     "like": {"policy": "importance", "settings": study.importance.model_dump()},
                     "levels": list(study.levels),
                     "draws": study.draws if choice["policy"].startswith("random") else 1,
-                    "models": declared(study.models, "embedder"),
+                    **self._vectors(),
                 }
                 base = {"load": loaded, "entities": asked, **inputs}
                 works.append(self._work(frontier.STAGE, f"{kind}-{choice['name']}", params, base))
         return works
+
+    def _tried(self, choice: PolicyChoice) -> dict[str, Any]:
+        """A line of the frontier; importance and its parts start from the study's own weights and readings."""
+        own = self._forgetting.importance.model_dump() if choice.policy in OF_IMPORTANCE else {}
+        return {**choice.model_dump(), "settings": {**own, **choice.settings}}
 
     # --- the arms that are answered ----------------------------------------------------------------------------
 
@@ -253,7 +257,11 @@ class ForgettingPlan(Plan):
         ]
         recalls = [*self._stage(recall_store.STAGE, shared), *self._stage(recall.STAGE, single)]
         self.made.by_stage[recall.STAGE.name] = recalls
-        answers = self._stage(answer.STAGE, self._answers(loaded, recalls, ["published"] * len(recalls)))
+        graph, flat = (condition.answer_prompt for condition in self._study.conditions)
+        profiles = [
+            flat if work.params["condition"]["system"] == "flat" else graph for work in [*shared, *single]
+        ]
+        answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles))
         verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, comparisons(list(graphs)))])
@@ -293,7 +301,7 @@ class ForgettingPlan(Plan):
             "order": self._forgetting.order,
             "access": self._forgetting.access_updates,
             "questions": self._questions_of(batch, loaded),
-            "models": declared(self._study.models, "embedder"),
+            **self._vectors(),
         }
         inputs = {"load": loaded}
         if graph:

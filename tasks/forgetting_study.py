@@ -7,12 +7,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from memory.errors import BadInput
-from memory.forgetting.importance import ImportanceSettings
+from memory.forgetting.importance import TERMS, ImportanceSettings
 from memory.forgetting.policies import POLICIES, policy
 from tasks.study import Condition, Study
 
 CONTEXT_CUT = 80_000  # characters; the published code cuts in Experiment 2 alone (facts, section 8)
 
+OF_IMPORTANCE = frozenset({"importance", *TERMS, *(f"without_{term}" for term in TERMS)})
+"""The policies whose settings are those of importance."""
 DEFAULT_POLICIES = tuple(name for name in POLICIES if not name.startswith("random"))
 
 

@@ -78,8 +78,7 @@ class Plan:
         if any(find(c.system).needs_extractions for c in study.conditions):
             extracts = self._stage(extract.STAGE, self._extracts(loaded))
         base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
-        embedded = self._stage(embed.STAGE, self._embeds(base))
-        self._without_vector = sum(part.counts["failed"] for part in embedded)
+        self._embed(base)
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
@@ -171,16 +170,20 @@ class Plan:
 
     def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
         asks_embedder = "embedder" in find(condition.system).asks
-        params: dict[str, Any] = {
+        return {
             "condition": self._study.arm(condition),
             "histories": list(batch.histories),
-            "models": declared(self._study.models, *(("embedder",) if asks_embedder else ())),
+            **(self._vectors() if asks_embedder else {"models": {}}),
         }
-        if asks_embedder and self._without_vector:
-            params["without_vector"] = (
-                self._without_vector
-            )  # memories are built anew when vectors come after all
-        return params
+
+    def _vectors(self) -> dict[str, Any]:
+        """What a work depends on that reads vectors; memories are built anew when vectors come after all."""
+        params: dict[str, Any] = {"models": declared(self._study.models, "embedder")}
+        return {**params, "without_vector": self._without_vector} if self._without_vector else params
+
+    def _embed(self, base: dict[str, Artefact]) -> None:
+        embedded = self._stage(embed.STAGE, self._embeds(base))
+        self._without_vector = sum(part.counts["failed"] for part in embedded)
 
     def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
         """Artefacts of stage `merge`, by batch of the condition; only for systems that are built from extractions."""

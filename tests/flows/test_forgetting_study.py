@@ -239,3 +239,19 @@ def test_the_figures_are_there_as_png_and_svg(run: Watched) -> None:
     names = {"frontier_recall_5", "frontier_mrr", "frontier_survival", "scores", "forgotten", "growth"}
     assert {path.stem for path in figures.glob("*.png")} == names
     assert {path.stem for path in figures.glob("*.svg")} == names
+
+
+def test_the_frontier_and_the_answers_follow_the_studys_own_settings(tmp_path: Path) -> None:
+    own = {"recency": 0.1, "frequency": 0.1, "centrality": 0.7, "turns": 0.1}
+    fields = {**SMALL, "importance": own, "matched": 0.5, "policies": [{"policy": "importance"}], "draws": 2}
+    run = run_in_loop(tmp_path, **{**fields, "intervals": [], "conditions": IMPROVED})
+    point = run.table("frontier_rows").query(
+        "store == 'graph-store' and policy == 'importance' and level == 0.5"
+    )
+    answered = run.table("metrics").query("condition == 'graph-store-matched'").set_index("question")
+    assert point["mrr"].tolist() == pytest.approx(answered.loc[point["question"], "turn_mrr"].tolist())
+    published = run_in_loop(tmp_path / "published", **{**fields, "intervals": []})
+    ours, theirs = (
+        r.table("answers").query("condition == 'flat-history'")["answer"].tolist() for r in (run, published)
+    )
+    assert ours != theirs, "the improved answer prompt is shown dates and may abstain"

@@ -18,6 +18,13 @@ class CallFailed(Exception):
         self.final = final
 
 
+class BudgetExhausted(CallFailed):
+    """The run's budget does not cover the call; a run with more budget makes it. What is stored is still replayed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, final=False)
+
+
 class CallRefused(Exception):
     """The run may make no further call (a key is refused, a provider is down). Memory systems never catch it."""
 

@@ -71,7 +71,7 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
     """Which models a work may ask, as part of its parameters and so of its fingerprint.
 
     `is` adds to the name what else decides a reply: an offline model's version or weights, the JSON mode, or an
-    embedder's dimensions and where its inputs are cut.
+    embedder's dimensions and where its inputs are cut; `reply_cap` is there where there is one.
     """
     found: dict[str, dict[str, str]] = {}
     for role in roles:
@@ -84,6 +84,8 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
         if alias == "offline":
             what = VERSIONS.get(model) or f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
         found[role] = {"name": name, "is": what}
+        if choice.reply_cap is not None and role != "embedder" and alias != "offline":
+            found[role]["reply_cap"] = str(choice.reply_cap)
     return found
 
 
@@ -123,7 +125,10 @@ def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
     if model is None:
         return Undeclared()
     json_mode: JsonMode = "object" if model["is"] == "object" else "schema"
-    return chat_model(_gateway_of(work), model["name"], _place(work), json_mode=json_mode, repeat=repeat)
+    cap = int(model["reply_cap"]) if "reply_cap" in model else None
+    return chat_model(
+        _gateway_of(work), model["name"], _place(work), json_mode=json_mode, reply_cap=cap, repeat=repeat
+    )
 
 
 def open_embedder(work: Work) -> Embedder:

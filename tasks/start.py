@@ -167,7 +167,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
 
 def _check(study: Study) -> None:
     """Refuse what cannot run, before anything does: each memory is made once, with models that are never asked."""
-    choose("offline", study.models.model_dump(exclude={"json_mode"}))
+    choose("offline", study.models.model_dump(exclude={"json_mode", "reply_cap"}))
     unasked = Undeclared(study.models.embedder, 1)
     for condition in study.conditions:
         arm = study.arm(condition)

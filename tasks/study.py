@@ -15,7 +15,10 @@ from memory.calibration import calibrated
 from memory.errors import BadInput
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
+from tasks.models.budget import Budget
 from tasks.models.catalogue import BUNDLES, ModelChoice
+from tasks.models.pace import Ceilings
+from tasks.models.prices import Prices
 from tasks.prompts.answer import Profile
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -105,6 +108,10 @@ def condition_fields(text: str) -> dict[str, str]:
     return {"system": system, "profile": profile or "published"}
 
 
+NOT_IDENTITY = ("retry_failed", "repair", "budget", "pace", "batch", "prices", "max_failed")
+"""Fields of a study that say how it asks and what it may spend; no result depends on them."""
+
+
 class Study(BaseModel):
     """What is asked, of which memories, with which models."""
 
@@ -148,6 +155,16 @@ class Study(BaseModel):
     retry_failed: bool = Field(
         False, description="Ask again for replies that stayed unusable after their re-asks."
     )
+    repair: bool = Field(False, description="Buy again what was found damaged in the store.")
+    budget: Budget = Field(Budget(), description="The most that may be spent, over all attempts of the run.")
+    pace: Ceilings = Field(Ceilings(), description="The fastest that each provider may be asked.")
+    batch: bool = Field(
+        False, description="Buy through the provider's batch interface where it has one: cheaper, and slower."
+    )
+    prices: Prices | None = Field(None, description="Prices that replace the list prices.")
+    max_failed: float = Field(
+        0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."
+    )
 
     @field_validator("benchmark")
     @classmethod
@@ -175,7 +192,9 @@ class Study(BaseModel):
 
     def run_name(self, data_sha256: str) -> str:
         """The run's folder name: a hash of all that can change a result, the data included."""
-        identity = self.model_dump(mode="json", exclude={"retry_failed"})
+        identity = self.model_dump(mode="json", exclude=set(NOT_IDENTITY))
+        if self.models.reply_cap is None:
+            del identity["models"]["reply_cap"]
         identity["arms"] = [self.arm(condition) for condition in self.conditions]
         identity["data"] = data_sha256
         text = json.dumps(identity, sort_keys=True, ensure_ascii=False)

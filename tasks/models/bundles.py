@@ -55,7 +55,13 @@ def require(choice: ModelChoice) -> None:
 
 
 def chat_model(
-    gateway: Gateway, name: str, place: Place, *, json_mode: JsonMode = "schema", repeat: int = 0
+    gateway: Gateway,
+    name: str,
+    place: Place,
+    *,
+    json_mode: JsonMode = "schema",
+    reply_cap: int | None = None,
+    repeat: int = 0,
 ) -> GatewayChat:
     """The chat model `provider:model` behind a gateway.
 
@@ -63,7 +69,8 @@ def chat_model(
         BadInput: If the name is unknown or the provider's key is missing.
     """
     alias, model = _split(name)
-    return GatewayChat(gateway, provider(alias), ChatSettings(model, json_mode=json_mode), place, repeat)
+    settings = ChatSettings(model, json_mode=json_mode, reply_cap=reply_cap)
+    return GatewayChat(gateway, provider(alias), settings, place, repeat)
 
 
 def embedder(gateway: Gateway, name: str, place: Place) -> GatewayEmbedder:

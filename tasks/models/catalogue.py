@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.models.providers import EmbedSettings, JsonMode
 
@@ -42,6 +42,8 @@ class ModelChoice(BaseModel):
         embedder: Makes vectors of texts.
         json_mode: Whether a reply's JSON schema is sent where the provider takes one, or, as in the published
             study, only a JSON object is asked for.
+        reply_cap: Most tokens of a reply; none leaves it to the provider, as the published study did. With a cap, a
+            budget is used up more closely, because each call reserves no more.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +54,7 @@ class ModelChoice(BaseModel):
     judge: str
     embedder: str
     json_mode: JsonMode = "schema"
+    reply_cap: int | None = Field(None, ge=16)
 
 
 def _one_chat(model: str, embedder: str, json_mode: JsonMode = "schema") -> ModelChoice:

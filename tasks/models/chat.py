@@ -14,7 +14,7 @@ from memory.models import ChatRequest, Reply
 from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome
-from tasks.models.prices import usd
+from tasks.models.prices import list_prices
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class GatewayChat:
             prompt_tokens=tokens[0],
             completion_tokens=tokens[1],
             cached_tokens=tokens[2],
-            usd=0.0 if found.replayed else usd(call.provider, call.model, *tokens),
+            usd=0.0 if found.replayed else list_prices().usd(call.provider, call.model, *tokens),
             latency_ms=found.latency_ms,
             retries=found.retries,
             flags=() if raw.model.startswith(call.model) else ("model_differs",),

@@ -14,7 +14,7 @@ from memory.tokens import count, cut, sendable
 from tasks.models.calls import Call
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome
-from tasks.models.prices import usd
+from tasks.models.prices import list_prices
 from tasks.models.providers import EmbedProvider, EmbedSettings, RawVectors, RequestRejected, TransportFault
 
 BLANK = "blank text"
@@ -177,7 +177,7 @@ class GatewayEmbedder:
                     reason=defect,
                     model_returned=raw.model,
                     prompt_tokens=tokens,
-                    usd=usd(self._provider.alias, self._settings.model, tokens, 0, 0),
+                    usd=list_prices().usd(self._provider.alias, self._settings.model, tokens, 0, 0),
                     latency_ms=latency_ms / len(batch),
                     retries=retries if row == 0 else 0,
                     read_in_part=row in raw.cut,

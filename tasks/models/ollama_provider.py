@@ -60,12 +60,13 @@ class OllamaProvider:
     def payload(self, request: ChatRequest, settings: ChatSettings) -> Payload:
         """The body of the request, without the model."""
         system, user = sendable(request.system), sendable(request.user)
+        cap = settings.cap(request)
         options: dict[str, Any] = {
             "temperature": settings.temperature,
-            "num_ctx": _window(count(system) + count(user) + (request.max_tokens or 0)),
+            "num_ctx": _window(count(system) + count(user) + (cap or 0)),
         }
-        if request.max_tokens is not None:
-            options["num_predict"] = request.max_tokens
+        if cap is not None:
+            options["num_predict"] = cap
         body: dict[str, Any] = {
             "messages": [
                 {"role": "system", "content": system},
@@ -110,15 +111,15 @@ class OllamaProvider:
             self._reached = True
             raise self._fault(error) from None
         except httpx.TimeoutException:
-            raise TransportFault("no reply in time") from None
+            raise TransportFault("no reply in time", kind="lost") from None
         except ConnectionError:
             if not self._reached:
                 raise AccessRefused("ollama: nothing answers; is it running? (OLLAMA_HOST)") from None
-            raise TransportFault("connection failed") from None
+            raise TransportFault("connection failed", kind="unreached") from None
         except httpx.HTTPError as error:
-            raise TransportFault(f"connection failed ({type(error).__name__})") from None
+            raise TransportFault(f"connection failed ({type(error).__name__})", kind="lost") from None
         except (ValueError, TypeError, RecursionError) as error:  # TypeError: JSON, but no object
-            raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
+            raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
 
     def _fault(self, error: ollama.ResponseError) -> ProviderFault:
         if error.status_code >= 500 and "NaN" in str(error.error):

@@ -22,6 +22,7 @@ from tasks.models.providers import (
     RawReply,
     RawVectors,
     TransportFault,
+    Trouble,
     field_of,
     one_line,
     redact,
@@ -69,8 +70,9 @@ class OpenAIProvider:
             ],
             "temperature": settings.temperature,
         }
-        if request.max_tokens is not None:
-            body["max_tokens"] = request.max_tokens
+        cap = settings.cap(request)
+        if cap is not None:
+            body["max_tokens"] = cap
         if request.reply is not None:
             body["response_format"] = {"type": "json_object"}
             if settings.json_mode == "schema":
@@ -86,7 +88,7 @@ class OpenAIProvider:
         body = self._send(lambda: create(model=model, **payload), seconds)
         choice = field_of(body, "choices", 0)
         if field_of(choice, "message") is None:
-            raise TransportFault("the reply has no choices")
+            raise TransportFault("the reply has no choices", kind="lost")
         usage = field_of(body, "usage")
         refusal = field_of(choice, "message", "refusal")
         return RawReply(
@@ -141,13 +143,15 @@ class OpenAIProvider:
             self._reached = True
             raise self._fault(error) from None
         except openai.APITimeoutError:
-            raise TransportFault("no reply in time") from None
+            raise TransportFault("no reply in time", kind="lost") from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, httpx2.ConnectError) and not self._reached:
                 raise AccessRefused("openai: nothing answers at the address (OPENAI_BASE_URL)") from None
-            raise TransportFault(f"connection failed ({type(error.__cause__).__name__})") from None
+            never_sent = isinstance(error.__cause__, httpx2.ConnectError)
+            kind: Trouble = "unreached" if never_sent else "lost"
+            raise TransportFault(f"connection failed ({type(error.__cause__).__name__})", kind=kind) from None
         except (ValueError, RecursionError, openai.APIError, httpx2.HTTPError) as error:
-            raise TransportFault(f"the reply is not readable ({type(error).__name__})") from None
+            raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
 
     def _fault(self, error: openai.APIStatusError) -> ProviderFault:
         message = one_line(field_of(error.body, "message") or error.message, self._secrets)

@@ -22,11 +22,17 @@ class ChatSettings:
         temperature: Zero for reproducible replies.
         json_mode: Where a JSON reply is wanted, whether the provider is sent its schema, or only told that it
             must be a JSON object, as in the published study.
+        reply_cap: Most tokens of a reply whose request has no cap of its own; none leaves it to the provider.
     """
 
     model: str
     temperature: float = 0.0
     json_mode: JsonMode = "schema"
+    reply_cap: int | None = None
+
+    def cap(self, request: ChatRequest) -> int | None:
+        """Most tokens of the reply to a request."""
+        return self.reply_cap if request.max_tokens is None else request.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +103,18 @@ class ProviderFault(Exception):
         self.retries = 0
 
 
+Trouble = Literal["rate", "server", "lost", "unreached"]
+"""`rate`: asked too often. `server`: a fault of the provider's own, not billed. `lost`: sent, and no whole reply was
+seen, so that it may be billed. `unreached`: never sent."""
+
+
 class TransportFault(ProviderFault):
     """The provider was not reached or too busy: worth another try, `retry_after` seconds later if given."""
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after: float | None = None, kind: Trouble = "server") -> None:
         super().__init__(reason)
         self.retry_after = retry_after
+        self.kind = kind
 
 
 class RequestRejected(ProviderFault):
@@ -195,7 +207,7 @@ def status_fault(status: int, message: str, code: str | None, retry_after: float
     if code == "insufficient_quota":
         return AccessRefused(f"{named}: the account's quota is used up")
     if status in {408, 409, 425, 429} or status >= 500:
-        return TransportFault(named, retry_after)
+        return TransportFault(named, retry_after, "rate" if status == 429 else "server")
     if _TOO_LONG.search(f"{code} {message}"):
         return InputTooLong(f"{named}: the input is longer than the model's window")
     return RequestRejected(f"{named}: the provider rejects the request")

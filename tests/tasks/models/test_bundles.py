@@ -12,7 +12,7 @@ from memory.models import ChatRequest
 from tasks.models.bundles import chat_model, choose, embedder, provider, require
 from tasks.models.catalogue import ABOUT, BUNDLES, embed_settings
 from tasks.models.gateway import Gateway, Place
-from tasks.models.prices import usd
+from tasks.models.prices import list_prices
 from tasks.models.schemas import strict_schema
 from tests.tasks.models import fakes
 from tests.tasks.models.fakes import FakeServer
@@ -109,10 +109,10 @@ def test_models_are_opened_by_name_from_the_environment(
 
 
 def test_an_unknown_price_is_none_and_never_zero() -> None:
-    assert usd("openai", "some-new-model", 1, 1, 0) is None
-    assert usd("openai", "gpt-4o-mini", None, None, None) is None
-    assert usd("openai", "gpt-4o-mini", 1_000_000, 0, None) == 0.15
-    assert usd("ollama", "anything", None, None, None) == 0.0
+    assert list_prices().usd("openai", "some-new-model", 1, 1, 0) is None
+    assert list_prices().usd("openai", "gpt-4o-mini", None, None, None) is None
+    assert list_prices().usd("openai", "gpt-4o-mini", 1_000_000, 0, None) == 0.15
+    assert list_prices().usd("ollama", "anything", None, None, None) == 0.0
 
 
 def test_the_fake_keeps_to_what_it_was_told(server: FakeServer) -> None:

@@ -54,7 +54,7 @@ class OpenAIProvider:
         self._reached = False
         self._secrets = (api_key,)
         self._deadline = Deadline()
-        self._client = openai.OpenAI(
+        self.client = openai.OpenAI(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
@@ -84,8 +84,15 @@ class OpenAIProvider:
 
     def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
         """Ask for a chat completion; see `ChatProvider.complete`."""
-        create = self._client.chat.completions.with_raw_response.create
-        body = self._send(lambda: create(model=model, **payload), seconds)
+        create = self.client.chat.completions.with_raw_response.create
+        return self.reply_of(self._send(lambda: create(model=model, **payload), seconds))
+
+    def reply_of(self, body: object) -> RawReply:
+        """The reply that the body of a chat completion holds, whichever way it came.
+
+        Raises:
+            TransportFault: If it holds none.
+        """
         choice = field_of(body, "choices", 0)
         if field_of(choice, "message") is None:
             raise TransportFault("the reply has no choices", kind="lost")
@@ -108,7 +115,7 @@ class OpenAIProvider:
 
     def embed(self, texts: Sequence[str], settings: EmbedSettings, seconds: float) -> RawVectors:
         """Embed a batch; see `EmbedProvider.embed`."""
-        create = self._client.embeddings.with_raw_response.create
+        create = self.client.embeddings.with_raw_response.create
         # Asked for as plain numbers: the client's default, base64, is not known to every compatible server.
         parameters: dict[str, Any] = {
             "input": list(texts),
@@ -132,16 +139,41 @@ class OpenAIProvider:
         full = _SHORTENABLE.get(settings.model, settings.dimensions)
         return {} if settings.dimensions == full else {"dimensions": settings.dimensions}
 
+    def fault_of(
+        self, status: int, error: object, message: str = "", wait: float | None = None
+    ) -> ProviderFault:
+        """The fault that an HTTP status and the `error` of its body stand for; `message` where that has none."""
+        shown = one_line(field_of(error, "message") or message, self._secrets)
+        code = field_of(error, "code")
+        named = one_line(code, self._secrets)[:60] if code else None
+        fault = status_fault(status, shown, named, wait)
+        if isinstance(fault, AccessRefused):
+            return AccessRefused(f"{self.alias}: {fault.reason} (OPENAI_API_KEY, OPENAI_BASE_URL)")
+        return fault
+
     def _send(self, send: Callable[[], Any], seconds: float) -> object:
+        content = self.exchange(send, seconds)
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
+
+    def exchange(self, send: Callable[[], Any], seconds: float) -> bytes:
+        """The content of the raw response that `send` gets, for at most so many seconds.
+
+        Raises:
+            ProviderFault: If there is none; see its kinds.
+        """
         # `from None`: the library's own errors may quote headers and bodies.
         try:
             with self._deadline.within(seconds):
                 raw = send()
             self._reached = True
-            return json.loads(raw.http_response.content)
+            return bytes(raw.http_response.content)
         except openai.APIStatusError as error:
             self._reached = True
-            raise self._fault(error) from None
+            wait = retry_after(error.response.headers)
+            raise self.fault_of(error.status_code, error.body, error.message, wait) from None
         except openai.APITimeoutError:
             raise TransportFault("no reply in time", kind="lost") from None
         except openai.APIConnectionError as error:
@@ -150,15 +182,5 @@ class OpenAIProvider:
             never_sent = isinstance(error.__cause__, httpx2.ConnectError)
             kind: Trouble = "unreached" if never_sent else "lost"
             raise TransportFault(f"connection failed ({type(error.__cause__).__name__})", kind=kind) from None
-        except (ValueError, RecursionError, openai.APIError, httpx2.HTTPError) as error:
+        except (ValueError, openai.APIError, httpx2.HTTPError) as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
-
-    def _fault(self, error: openai.APIStatusError) -> ProviderFault:
-        message = one_line(field_of(error.body, "message") or error.message, self._secrets)
-        code = field_of(error.body, "code")
-        fault = status_fault(
-            error.status_code, message, str(code) if code else None, retry_after(error.response.headers)
-        )
-        if isinstance(fault, AccessRefused):
-            return AccessRefused(f"{self.alias}: {fault.reason} (OPENAI_API_KEY, OPENAI_BASE_URL)")
-        return fault

@@ -19,6 +19,8 @@ import hashlib
 import json
 import math
 import random
+import socket
+import struct
 import threading
 import time
 from collections import deque
@@ -60,6 +62,12 @@ class Answer:
     drip: float = 0.0
     truncate: bool = False
     missing_rows: int = 0
+    reset: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the client can see all of it."""
+        return not (self.truncate or self.reset)
 
 
 def chat(text: str | None, finish_reason: str | None = "stop", **more: Any) -> Answer:
@@ -94,6 +102,11 @@ def garbage() -> Answer:
     return Answer(raw=b"<html>502 Bad Gateway</html>")
 
 
+def reset() -> Answer:
+    """The connection is torn down with no reply (TCP RST)."""
+    return Answer(reset=True)
+
+
 def truncated() -> Answer:
     """A body that ends before its Content-Length."""
     return Answer(truncate=True)
@@ -114,11 +127,19 @@ def good_vector(text: str, dimensions: int) -> list[float]:
 
 
 class FakeServer:
-    """A server on a free local port; see the module's words."""
+    """A server on a free local port; see the module's words.
 
-    def __init__(self, dimensions: int = 8) -> None:
+    `requests` are those that came, in order; `answered` those whose reply was written whole, whatever its status.
+    With `tokens`, a function that counts a text's tokens, the usage of a reply follows from its texts; without, it
+    is always the same. `on_answered` is called after each whole reply, by the thread that has written it.
+    """
+
+    def __init__(self, dimensions: int = 8, tokens: Callable[[str], int] | None = None) -> None:
         self.dimensions = dimensions
+        self.tokens = tokens
         self.requests: list[Request] = []
+        self.answered: list[tuple[Request, Answer]] = []
+        self.on_answered: Callable[[Request], None] = lambda request: None
         self._next: deque[Answer] = deque()
         self._always: Callable[[Request], Answer] = lambda request: Answer()
         self._lock = threading.Lock()
@@ -182,6 +203,24 @@ class FakeServer:
                 return self._next.popleft()
         return self._always(request)
 
+    def has_answered(self, request: Request, answer: Answer) -> None:
+        with self._lock:
+            self.answered.append((request, answer))
+        self.on_answered(request)
+
+    def usage(self, request: Request, answer: Answer) -> tuple[int, int, int]:
+        """Tokens of the prompt, of the reply, and of the prompt's part that was cached; an error is not billed."""
+        if answer.status != 200:
+            return 0, 0, 0
+        if "embed" in request.path:
+            count = self.tokens or (lambda text: len(text.split()))
+            return sum(count(text) for text in inputs(request)), 0, 0
+        if self.tokens is None:
+            return 100, 20, 40
+        messages = request.body["messages"]
+        prompt = sum(self.tokens(message["content"]) + 4 for message in messages) + 3
+        return prompt, self.tokens(answer.text or ""), 0
+
     def entered(self, change: int) -> None:
         with self._lock:
             self._now += change
@@ -218,11 +257,21 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if answer.hang:
                 self.fake.wait(answer.hang)
+            if answer.reset:
+                self._reset()
+                return
             self._send(answer, _render(self.fake, request, answer))
+            if answer.whole:
+                self.fake.has_answered(request, answer)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             self.fake.entered(-1)
+
+    def _reset(self) -> None:
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
 
     def _send(self, answer: Answer, content: bytes) -> None:
         self.send_response(answer.status)
@@ -260,12 +309,15 @@ def _render(fake: FakeServer, request: Request, answer: Answer) -> bytes:
         make = answer.vector or (lambda text: good_vector(text, fake.dimensions))
         rows = [make(text) for text in inputs(request)]
         rows = rows[: len(rows) - answer.missing_rows]
-        tokens = sum(len(text.split()) for text in inputs(request))
+        tokens = fake.usage(request, answer)[0]
         return json.dumps(
             _openai_vectors(rows, model, tokens) if openai else _ollama_vectors(rows, model, tokens)
         ).encode()
     if "chat" in request.path:
-        return json.dumps(_openai_chat(answer, model) if openai else _ollama_chat(answer, model)).encode()
+        usage = fake.usage(request, answer)
+        return json.dumps(
+            _openai_chat(answer, model, usage) if openai else _ollama_chat(answer, model, usage)
+        ).encode()
     return json.dumps({"models": [{"name": "nomic-embed-text:latest"}], "data": []}).encode()
 
 
@@ -289,7 +341,8 @@ def _ollama_vectors(rows: list[list[float]], model: str, tokens: int) -> dict[st
     }
 
 
-def _openai_chat(answer: Answer, model: str) -> dict[str, Any]:
+def _openai_chat(answer: Answer, model: str, usage: tuple[int, int, int]) -> dict[str, Any]:
+    prompt, completion, cached = usage
     message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
     return {
         "id": "chatcmpl-fake",
@@ -298,21 +351,21 @@ def _openai_chat(answer: Answer, model: str) -> dict[str, Any]:
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": answer.finish_reason}],
         "usage": {
-            "prompt_tokens": 100,
-            "completion_tokens": 20,
-            "total_tokens": 120,
-            "prompt_tokens_details": {"cached_tokens": 40},
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": cached},
         },
     }
 
 
-def _ollama_chat(answer: Answer, model: str) -> dict[str, Any]:
+def _ollama_chat(answer: Answer, model: str, usage: tuple[int, int, int]) -> dict[str, Any]:
     return {
         "model": model,
         "created_at": "2024-01-01T00:00:00Z",
         "message": {"role": "assistant", "content": answer.text or ""},
         "done": True,
         "done_reason": answer.finish_reason,
-        "prompt_eval_count": 100,
-        "eval_count": 20,
+        "prompt_eval_count": usage[0],
+        "eval_count": usage[1],
     }

@@ -227,6 +227,12 @@ class FakeServer:
             self.most_at_once = max(self.most_at_once, self._now)
 
     @property
+    def under_way(self) -> int:
+        """Requests that have come and are not answered yet."""
+        with self._lock:
+            return self._now
+
+    @property
     def closed(self) -> bool:
         return self._closing.is_set()
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memory.errors import CallRefused
 from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
+
+_LATER = "start the run again later, or with lower --rpm, --tpm or --max-concurrency"
 
 
 class KeyedLocks:
@@ -47,12 +50,23 @@ class KeyedLocks:
 
 
 class Breaker:
-    """Stops the run when a provider refuses us, or has failed many calls in a row with all their retries."""
+    """Stops the run when a provider refuses us, or answers nothing any more.
 
-    def __init__(self, limit: int) -> None:
+    That is so at once when a key, an account or a model is refused; after many calls in a row that failed with all
+    their retries; and when, for as long as `patience` seconds, every request comes too often (HTTP 429), or one is
+    told to come back later than that.
+    """
+
+    def __init__(
+        self, limit: int, patience: float = 300.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """A breaker that opens after `limit` failed calls in a row."""
         self._limit = limit
+        self._patience = patience
+        self._clock = clock
         self._guard = threading.Lock()
         self._failures: dict[str, int] = {}
+        self._limited_since: dict[str, float] = {}
         self._refused: dict[str, str] = {}
 
     def check(self, alias: str) -> None:
@@ -70,14 +84,38 @@ class Breaker:
         """After a reply, usable or not."""
         with self._guard:
             self._failures[alias] = 0
+            self._limited_since.pop(alias, None)
+
+    def tried(self, alias: str, fault: ProviderFault) -> None:
+        """After a request that brought none, whether or not it is tried again."""
+        if not isinstance(fault, TransportFault) or fault.kind != "rate":
+            return
+        now = self._clock()
+        with self._guard:
+            limited = now - self._limited_since.setdefault(alias, now)
+            asked = fault.retry_after or 0.0
+            if asked > self._patience:
+                self._refuse(
+                    alias, f"{alias} asks us to come back in {asked:.0f} s: {fault.reason}; {_LATER}"
+                )
+            elif limited >= self._patience:
+                self._refuse(
+                    alias, f"{alias} let nothing through for {limited:.0f} s: {fault.reason}; {_LATER}"
+                )
 
     def failed(self, alias: str, fault: ProviderFault) -> None:
-        """After a request that brought none, retries included."""
+        """After a call that brought none, retries included."""
         with self._guard:
             if isinstance(fault, AccessRefused):
-                self._refused.setdefault(alias, fault.reason)
+                self._refuse(alias, fault.reason)
             elif isinstance(fault, TransportFault):
                 self._failures[alias] = self._failures.get(alias, 0) + 1
                 if self._failures[alias] >= self._limit:
-                    down = f"{alias} is down: {self._limit} calls in a row failed, the last: {fault.reason}"
-                    self._refused.setdefault(alias, down)
+                    calls = f"{self._limit} calls in a row failed, the last: {fault.reason}"
+                    limits_us = f"{alias} limits our rate: {calls}; {_LATER}"
+                    self._refuse(alias, limits_us if fault.kind == "rate" else f"{alias} is down: {calls}")
+            else:
+                self._failures[alias] = 0  # it rejects this request, so it is there
+
+    def _refuse(self, alias: str, reason: str) -> None:
+        self._refused.setdefault(alias, reason)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: study test lint bench clean
+.PHONY: study test lint bench torture clean
 
 study: .venv/installed
 	$(BIN)/palimpsest run
@@ -17,6 +17,10 @@ lint: .venv/tested
 
 bench: .venv/tested
 	for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py); done
+
+# Kills a study a hundred times; some ten minutes.
+torture: .venv/tested
+	$(BIN)/python -m tests.torture.crash 100 --seed 1
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ NAMES = [
     "Aldwick", "Brannay", "Corran", "Dunmore", "Elswick", "Farnham", "Grantly", "Hexham", "Ilmarsh", "Jarrow",
     "Kelding", "Lorne", "Maren", "Norwick", "Oldham", "Penrith", "Quarry", "Rothby", "Skellmore", "Tarbet",
 ]  # fmt: skip
+FIRST = date(2024, 5, 4)
 DOINGS = ["sailed to", "wrote about", "sold a boat to", "had dinner in", "walked from", "bought bread in"]
 
 
@@ -33,7 +35,9 @@ def _row(rng: random.Random, number: int, sessions: int, turns: int) -> dict[str
         "question": f"Who {rng.choice(DOINGS)} {rng.choice(NAMES)} on day {number}?",
         "answer": rng.choice(NAMES),
         "question_date": "2024/06/20 (Thu) 09:15",
-        "haystack_dates": [f"2024/05/{4 + session:02} (Sat) 18:20" for session in range(sessions)],
+        "haystack_dates": [
+            f"{FIRST + timedelta(days=session):%Y/%m/%d (%a)} 18:20" for session in range(sessions)
+        ],
         "haystack_session_ids": ids,
         "haystack_sessions": talk,
         "answer_session_ids": ids[:1],

@@ -133,7 +133,7 @@ class Killer:
 
     def kill(self, times: int) -> Outcome:
         """Kill it so often: a tenth at its first moments, an eighth while files are written, else after replies."""
-        early, late = times // 10, times // 8
+        early, late = max(1, times // 10), max(1, times // 8)
         for number in range(times):
             left = times - late - number
             moment: Moment = "start" if number < early else "reply" if left > 0 and self._left else "file"
@@ -196,7 +196,7 @@ class Killer:
             process.wait()
 
     def _after_changes(self, process: subprocess.Popen[bytes], n: int) -> None:
-        folder, before, changes = self._user.folder / "results" / "runs", {}, 0
+        folder, changes = self._user.folder / "results" / "runs", 0
         before = _files(folder)
         while process.poll() is None:
             now = _files(folder)

@@ -21,6 +21,7 @@ import math
 import random
 import socket
 import struct
+import sys
 import threading
 import time
 from collections import deque
@@ -147,7 +148,7 @@ class FakeServer:
         self.most_at_once = 0
         self._now = 0
         handler = type("Handler", (_Handler,), {"fake": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http = _HTTPServer(("127.0.0.1", 0), handler)
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
@@ -238,6 +239,12 @@ class FakeServer:
 
     def wait(self, seconds: float) -> None:
         self._closing.wait(seconds)
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that was killed is none
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

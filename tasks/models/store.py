@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 import diskcache
-import numpy as np
 
-from memory.errors import BadInput
+from memory.errors import BadInput, CallFailed
 from memory.models import Vectors
+from tasks.models import store_rows
+from tasks.models.disk_faults import told
+from tasks.models.entries import (
+    BrokenEntry,
+    Record,
+    check_columns,
+    reply_of,
+    reply_text,
+    vector_bytes,
+    vector_of,
+)
+from tasks.models.quarantine import Quarantine
 
-Record = dict[str, Any]
+T = TypeVar("T")
 
 # All values live in the database itself: one transaction covers them, and no file name is ever read from it.
 _NEVER_A_FILE = 2**40
 _NEVER_FULL = 2**60
 _FULL_SYNC = 2
-_HEADER = np.dtype("<u4")
-_FLOATS = np.dtype("<f4")
+_TYPES = {str: "text", bytes: "blob", int: "integer", float: "real", type(None): "null"}
+
+
+class Damaged(CallFailed):
+    """A call was bought, but the disk has lost it; it is not bought again unless the user says so (`--repair`)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, final=False)
 
 
 class PlainDisk(diskcache.Disk):  # type: ignore[misc]
@@ -52,14 +68,9 @@ class PlainDisk(diskcache.Disk):  # type: ignore[misc]
             self._refuse(f"a value of type {type(value).__name__}")
         return 0, diskcache.core.MODE_RAW, None, value
 
-    def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> str | bytes:
+    def fetch(self, mode: int, filename: str | None, value: str | bytes, read: bool) -> str | bytes:
         """The value of database columns."""
-        if mode == diskcache.core.MODE_PICKLE:
-            self._refuse("a pickled value")
-        if mode != diskcache.core.MODE_RAW or filename is not None or read:
-            self._refuse("a reference to a file")
-        if not isinstance(value, str | bytes):
-            self._refuse(f"a value of type {type(value).__name__}")
+        check_columns(mode, filename is not None, _TYPES[type(value)])
         return value
 
     def remove(self, file_path: str) -> None:
@@ -70,7 +81,8 @@ class PlainDisk(diskcache.Disk):  # type: ignore[misc]
 class Store:
     """Raw replies (JSON) and vectors (float32), durable when a `keep` method returns and never evicted.
 
-    Thread-safe. The folder is private to its owner.
+    An entry that is not as it was written is set aside, whole, in the folder `quarantine`, and then counts as not
+    there; `refusal` says that it must not be bought again unasked. Thread-safe. The folder is private to its owner.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,8 +90,10 @@ class Store:
 
         Raises:
             BadInput: If the folder cannot be made private, or what it holds is no store.
+            CallRefused: If the disk is full.
         """
         self.folder = folder
+        self._quarantine = Quarantine(folder / "quarantine")
         with self._faults():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.chmod(0o700)
@@ -96,11 +110,16 @@ class Store:
     @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
-            yield
+            with told(store_rows.database_of(self.folder)):
+                yield
         except diskcache.Timeout:
-            raise BadInput(f"store {self.folder}: another process has kept it locked for a minute") from None
-        except (OSError, sqlite3.Error, TypeError) as error:
-            # TypeError: diskcache hands the settings it finds in the database to the constructor of its disk.
+            # diskcache's word for every failure to begin a transaction: begin one ourselves to learn the true one.
+            with store_rows.changing(self.folder):
+                raise BadInput(
+                    f"store {self.folder}: another process has kept it locked for a minute"
+                ) from None
+        except TypeError as error:
+            # diskcache hands the settings it finds in the database to the constructor of its disk.
             raise BadInput(
                 f"store {self.folder} cannot be used: {error}; mend it, or use another --store"
             ) from error
@@ -110,59 +129,84 @@ class Store:
         self._cache.close()
 
     def reply(self, call_id: str) -> Record | None:
-        """The raw reply to a call, or none.
+        """The raw reply to a call, or none."""
+        return self.read_reply(call_id, dict)
 
-        Raises:
-            BadInput: If the entry is not one that this store writes.
-        """
-        value = self._get(call_id)
-        if value is None:
-            return None
-        try:
-            record = json.loads(value) if isinstance(value, str) else None
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            raise BadInput(f"store {self.folder}: entry {call_id[:12]} is no reply; use another --store")
-        return record
+    def read_reply(self, call_id: str, read: Callable[[Record], T]) -> T | None:
+        """What `read` makes of the raw reply to a call, or none; a reply that it raises ValueError for is damaged."""
+        return self._read(call_id, lambda value: read(reply_of(value)))
 
     def keep_replies(self, replies: Mapping[str, Record]) -> None:
         """Store raw replies by call id, all or none."""
-        self._keep({call_id: json.dumps(record, ensure_ascii=True) for call_id, record in replies.items()})
+        self._keep({call_id: reply_text(record) for call_id, record in replies.items()})
 
-    def vectors(self, call_ids: Sequence[str]) -> dict[str, Vectors]:
+    def vectors(
+        self, call_ids: Sequence[str], read: Callable[[Vectors], Vectors] = lambda vector: vector
+    ) -> dict[str, Vectors]:
         """The vectors that are there, by call id, each as it was bought (not scaled).
 
-        Raises:
-            BadInput: If an entry is not one that this store writes.
+        A vector that `read` raises ValueError for is damaged.
         """
         found: dict[str, Vectors] = {}
         for call_id in call_ids:
-            value = self._get(call_id)
-            if value is not None:
-                found[call_id] = self._vector(call_id, value)
+            vector = self._read(call_id, lambda value: read(vector_of(value)))
+            if vector is not None:
+                found[call_id] = vector
         return found
 
     def keep_vectors(self, call_ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors, a row for each call id, all or none."""
-        header = np.array([vectors.shape[1]], _HEADER).tobytes()
-        rows = np.ascontiguousarray(vectors, _FLOATS)
-        self._keep({call_id: header + row.tobytes() for call_id, row in zip(call_ids, rows, strict=True)})
+        self._keep({call_id: vector_bytes(row) for call_id, row in zip(call_ids, vectors, strict=True)})
 
-    def _vector(self, call_id: str, value: str | bytes) -> Vectors:
-        header = _HEADER.itemsize
-        if isinstance(value, bytes) and len(value) > header:
-            vector = np.frombuffer(value, _FLOATS, offset=header) if len(value) % 4 == 0 else None
-            if vector is not None and len(vector) == int(np.frombuffer(value, _HEADER, 1)[0]):
-                return vector
-        raise BadInput(f"store {self.folder}: entry {call_id[:12]} is no vector; use another --store")
+    def refusals(self, call_ids: Iterable[str]) -> dict[str, Damaged]:
+        """Those of some missing calls whose entries were set aside, each with the reason not to buy it unasked."""
+        found = {}
+        for call_id in call_ids:
+            fault = self._quarantine.fault(call_id)
+            if fault is not None:
+                found[call_id] = Damaged(
+                    f"store entry {call_id[:12]} is damaged ({fault}) and set aside; --repair buys it again"
+                )
+        return found
+
+    def _read(self, call_id: str, read: Callable[[str | bytes], T]) -> T | None:
+        try:
+            value = self._get(call_id)
+            return None if value is None else read(value)
+        except ValueError:
+            self._set_aside(call_id, read)
+            return None
 
     def _get(self, call_id: str) -> str | bytes | None:
         with self._faults():
-            value: str | bytes | None = self._cache.get(call_id)
+            try:
+                value: str | bytes | None = self._cache.get(call_id)
+            except sqlite3.OperationalError as error:
+                if hasattr(error, "sqlite_errorcode"):
+                    raise
+                raise BrokenEntry("its text is not UTF-8") from None  # Python's complaint, not SQLite's
         return value
 
+    def _set_aside(self, call_id: str, read: Callable[[str | bytes], object]) -> None:
+        """Move an entry to quarantine, unless another process has put a whole one in its place by now."""
+        with self._faults(), store_rows.changing(self.folder) as connection:
+            row = store_rows.find(connection, call_id)
+            if row is None:
+                return
+            try:
+                read(row.value())
+            except BrokenEntry as broken:
+                self._quarantine.put(row, str(broken))
+            except ValueError:
+                self._quarantine.put(row, "not what such a call gives")
+            else:
+                return
+            store_rows.delete(connection, row.rowid)
+
     def _keep(self, entries: Mapping[str, str | bytes]) -> None:
-        with self._faults(), self._cache.transact():
-            for key, value in entries.items():
-                self._cache.set(key, value)
+        with self._faults():
+            with self._cache.transact():
+                for key, value in entries.items():
+                    self._cache.set(key, value)
+            for key in entries:
+                self._quarantine.lift(key)

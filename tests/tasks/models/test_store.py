@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import re
 import sqlite3
 import stat
 from pathlib import Path
@@ -45,12 +46,12 @@ def plant(folder: Path, key: Any, raw: int, mode: int, value: Any, filename: str
 def test_a_pickled_value_is_refused_and_does_not_run(tmp_path: Path) -> None:
     plant(tmp_path / "s", "id", 1, 4, pickle.dumps(Bomb(tmp_path / "boom")))
     store = Store(tmp_path / "s")
-    with pytest.raises(BadInput, match=r"store .*/s: .*pickled value"):
-        store.reply("id")
-    with pytest.raises(BadInput, match="pickled value"):
-        store.vectors(["id"])
+    assert store.reply("id") is None
+    assert store.vectors(["id"]) == {}
+    assert "a pickled value" in str(store.refusals(["id"])["id"])
     assert not (tmp_path / "boom").exists()
     # The same entry does run where the cache is opened as diskcache does by default.
+    plant(tmp_path / "s", "id", 1, 4, pickle.dumps(Bomb(tmp_path / "boom")))
     diskcache.Cache(str(tmp_path / "s"), disk=diskcache.Disk).get("id")
     assert (tmp_path / "boom").exists()
 
@@ -67,32 +68,12 @@ def test_a_reference_to_a_file_is_neither_read_nor_deleted(tmp_path: Path, mode:
     (tmp_path / "secret").write_text('{"text": "secret"}')
     plant(tmp_path / "s", "id", 1, mode, None, filename="../secret")
     store = Store(tmp_path / "s")
-    with pytest.raises(BadInput, match=r"reference to a file|pickled"):
-        store.reply("id")
+    assert store.reply("id") is None
+    assert re.search(r"reference to a file|pickled", str(store.refusals(["id"])["id"]))
+    plant(tmp_path / "s", "id", 1, mode, None, filename="../secret")
     with pytest.raises(BadInput, match="reference to a file"):
         store.keep_replies({"id": {"text": "new"}})
     assert (tmp_path / "secret").exists()
-
-
-@pytest.mark.parametrize("value", [7, "no json", "[1]", b"abc"])
-def test_an_entry_that_is_no_reply_is_refused(tmp_path: Path, value: object) -> None:
-    plant(tmp_path / "s", "id", 1, 1, value)
-    with pytest.raises(BadInput, match="store"):
-        Store(tmp_path / "s").reply("id")
-
-
-@pytest.mark.parametrize("value", ["text", b"", b"\x01\0\0\0", b"\x02\0\0\0" + bytes(4), bytes(9)])
-def test_an_entry_that_is_no_vector_is_refused(tmp_path: Path, value: object) -> None:
-    plant(tmp_path / "s", "id", 1, 1, value)
-    with pytest.raises(BadInput, match="store"):
-        Store(tmp_path / "s").vectors(["id"])
-
-
-def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "cache.db").write_bytes(b"this is not SQLite" * 100)
-    with pytest.raises(BadInput, match="use another --store") as error:
-        Store(tmp_path)
-    assert "\n" not in str(error.value)
 
 
 def test_the_folder_is_private(tmp_path: Path) -> None:

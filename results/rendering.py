@@ -28,13 +28,23 @@ _LATEX = str.maketrans(
         "–": "--",
     }
 )
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+
+
+def printable(text: str) -> str:
+    """The text without control and invisible format characters, which steer a terminal; lines and blanks stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter for letter in text if letter in "\n\t" or unicodedata.category(letter) not in _STEERING
+    )
 
 
 def plain(text: str) -> str:
     """One line without control characters: what a terminal shows is what is there."""
-    kept = (" " if letter.isspace() else letter for letter in text)
-    return " ".join("".join(letter for letter in kept if unicodedata.category(letter)[0] != "C").split())
+    spaced = "".join(" " if letter.isspace() else letter for letter in text)
+    return " ".join(printable(spaced).split())
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import httpx
 import ollama
+from pydantic import ValidationError
 
 from memory.errors import BadInput
 from memory.models import ChatRequest
 from memory.tokens import count, sendable
 from tasks.models.calls import Payload
-from tasks.models.deadlines import Deadline, hooks
+from tasks.models.deadlines import CHAT_BYTES, Deadline, ReplyTooLong, embedding_bytes, hooks
+from tasks.models.keys import held, in_address
 from tasks.models.providers import (
+    OVERLONG,
     AccessRefused,
     ChatSettings,
     EmbedSettings,
@@ -24,8 +26,8 @@ from tasks.models.providers import (
     RequestRejected,
     TransportFault,
     one_line,
-    redact,
     status_fault,
+    text_of,
     token_count,
 )
 from tasks.models.retries import retry_after
@@ -46,8 +48,8 @@ class OllamaProvider:
         Raises:
             BadInput: If the host is not an address.
         """
-        # The client sends this key of its own accord if it is set.
-        self._secrets = (os.environ.get("OLLAMA_API_KEY", ""),)
+        # Among those held: the client sends OLLAMA_API_KEY of its own accord if it is set.
+        self._secrets = (*in_address(host or ""), *held())
         self._deadline = Deadline()
         self._reached = False
         try:
@@ -80,11 +82,16 @@ class OllamaProvider:
 
     def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
         """Ask for a chat completion; see `ChatProvider.complete`."""
-        reply = self._send(lambda: self._client.chat(model=model, stream=False, **payload), seconds)
+        try:
+            reply = self._send(
+                lambda: self._client.chat(model=model, stream=False, **payload), seconds, CHAT_BYTES
+            )
+        except ReplyTooLong:
+            return OVERLONG
         return RawReply(
-            text=sendable(redact(reply.message.content or "", self._secrets)),
-            finish_reason=sendable(reply.done_reason or "unknown"),
-            model=sendable(reply.model or ""),
+            text=text_of(reply.message.content, self._secrets),
+            finish_reason=one_line(reply.done_reason or "unknown", self._secrets),
+            model=one_line(reply.model or "", self._secrets),
             prompt_tokens=token_count(reply.prompt_eval_count),
             completion_tokens=token_count(reply.eval_count),
         )
@@ -95,21 +102,32 @@ class OllamaProvider:
 
     def embed(self, texts: Sequence[str], settings: EmbedSettings, seconds: float) -> RawVectors:
         """Embed a batch; the server must not cut an over-long input. See `EmbedProvider.embed`."""
-        reply = self._send(
-            lambda: self._client.embed(model=settings.model, input=list(texts), truncate=False), seconds
-        )
-        return RawVectors(reply.embeddings, sendable(reply.model or ""), token_count(reply.prompt_eval_count))
+        try:
+            reply = self._send(
+                lambda: self._client.embed(model=settings.model, input=list(texts), truncate=False),
+                seconds,
+                embedding_bytes(len(texts), settings.dimensions),
+            )
+        except ReplyTooLong:
+            return RawVectors([[] for _ in texts], "")
+        model = one_line(reply.model or "", self._secrets)
+        return RawVectors(reply.embeddings, model, token_count(reply.prompt_eval_count))
 
-    def _send(self, send: Callable[[], T], seconds: float) -> T:
+    def _send(self, send: Callable[[], T], seconds: float, most: int) -> T:
         # `from None`: the library's own errors may quote headers and bodies.
         try:
-            with self._deadline.within(seconds):
+            with self._deadline.within(seconds, most):
                 reply = send()
             self._reached = True
             return reply
         except ollama.ResponseError as error:
             self._reached = True
             raise self._fault(error) from None
+        except ReplyTooLong:
+            self._reached = True
+            if self._deadline.status >= 400:
+                raise self._fault(ollama.ResponseError("", self._deadline.status)) from None
+            raise
         except httpx.TimeoutException:
             raise TransportFault("no reply in time", kind="lost") from None
         except ConnectionError:
@@ -118,6 +136,11 @@ class OllamaProvider:
             raise TransportFault("connection failed", kind="unreached") from None
         except httpx.HTTPError as error:
             raise TransportFault(f"connection failed ({type(error).__name__})", kind="lost") from None
+        except ValidationError as error:
+            if all(fault["loc"][0] == "embeddings" and len(fault["loc"]) > 1 for fault in error.errors()):
+                # One text's vector hides the others in its batch: rejected, each is asked for by itself.
+                raise RequestRejected("the vector holds something that is no number") from None
+            raise TransportFault("the reply is not readable (another shape)", kind="lost") from None
         except (ValueError, TypeError, RecursionError) as error:  # TypeError: JSON, but no object
             raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
 

@@ -13,8 +13,17 @@ from memory.errors import BadInput
 from memory.models import ChatRequest
 from memory.tokens import sendable
 from tasks.models.calls import Payload
-from tasks.models.deadlines import Deadline, hooks
+from tasks.models.deadlines import (
+    CHAT_BYTES,
+    FILE_BYTES,
+    Deadline,
+    ReplyTooLong,
+    embedding_bytes,
+    hooks,
+)
+from tasks.models.keys import held, in_address
 from tasks.models.providers import (
+    OVERLONG,
     AccessRefused,
     ChatSettings,
     EmbedSettings,
@@ -25,8 +34,8 @@ from tasks.models.providers import (
     Trouble,
     field_of,
     one_line,
-    redact,
     status_fault,
+    text_of,
     token_count,
 )
 from tasks.models.retries import retry_after
@@ -52,7 +61,7 @@ class OpenAIProvider:
         if base_url is not None and not base_url.startswith(("http://", "https://")):
             raise BadInput("OPENAI_BASE_URL is not an address: give https://host/v1")
         self._reached = False
-        self._secrets = (api_key,)
+        self._secrets = (api_key, *in_address(base_url or ""), *held())
         self._deadline = Deadline()
         self.client = openai.OpenAI(
             api_key=api_key,
@@ -85,7 +94,10 @@ class OpenAIProvider:
     def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
         """Ask for a chat completion; see `ChatProvider.complete`."""
         create = self.client.chat.completions.with_raw_response.create
-        return self.reply_of(self._send(lambda: create(model=model, **payload), seconds))
+        try:
+            return self.reply_of(self._send(lambda: create(model=model, **payload), seconds, CHAT_BYTES))
+        except ReplyTooLong:
+            return OVERLONG
 
     def reply_of(self, body: object) -> RawReply:
         """The reply that the body of a chat completion holds, whichever way it came.
@@ -97,16 +109,16 @@ class OpenAIProvider:
         if field_of(choice, "message") is None:
             raise TransportFault("the reply has no choices", kind="lost")
         usage = field_of(body, "usage")
-        refusal = field_of(choice, "message", "refusal")
+        finish, refusal = field_of(choice, "finish_reason"), field_of(choice, "message", "refusal")
         return RawReply(
-            text=sendable(redact(str(field_of(choice, "message", "content") or ""), self._secrets)),
-            finish_reason=sendable(str(field_of(choice, "finish_reason") or "unknown")),
-            model=sendable(str(field_of(body, "model") or "")),
-            refusal=redact(str(refusal), self._secrets) if refusal else None,
+            text=text_of(field_of(choice, "message", "content"), self._secrets),
+            finish_reason=one_line("unknown" if finish in (None, "") else finish, self._secrets),
+            model=one_line(field_of(body, "model") or "", self._secrets),
+            refusal=one_line(refusal, self._secrets) if refusal else None,
             prompt_tokens=token_count(field_of(usage, "prompt_tokens")),
             completion_tokens=token_count(field_of(usage, "completion_tokens")),
             cached_tokens=token_count(field_of(usage, "prompt_tokens_details", "cached_tokens")),
-            request_id=str(field_of(body, "id") or "") or None,
+            request_id=one_line(field_of(body, "id") or "", self._secrets) or None,
         )
 
     def embed_payload(self, text: str, settings: EmbedSettings) -> Payload:
@@ -122,8 +134,15 @@ class OpenAIProvider:
             "encoding_format": "float",
             **self._shortened(settings),
         }
-        body = self._send(lambda: create(model=settings.model, **parameters), seconds)
         rows: list[list[float]] = [[] for _ in texts]
+        try:
+            body = self._send(
+                lambda: create(model=settings.model, **parameters),
+                seconds,
+                embedding_bytes(len(texts), settings.dimensions),
+            )
+        except ReplyTooLong:
+            return RawVectors(rows, "")
         data = field_of(body, "data")
         for item in data if isinstance(data, list) else []:
             index, row = field_of(item, "index"), field_of(item, "embedding")
@@ -131,7 +150,7 @@ class OpenAIProvider:
                 rows[index] = row
         return RawVectors(
             rows,
-            sendable(str(field_of(body, "model") or "")),
+            one_line(field_of(body, "model") or "", self._secrets),
             token_count(field_of(body, "usage", "prompt_tokens")),
         )
 
@@ -145,28 +164,29 @@ class OpenAIProvider:
         """The fault that an HTTP status and the `error` of its body stand for; `message` where that has none."""
         shown = one_line(field_of(error, "message") or message, self._secrets)
         code = field_of(error, "code")
-        named = one_line(code, self._secrets)[:60] if code else None
+        named = one_line(code, self._secrets, 60) if code else None
         fault = status_fault(status, shown, named, wait)
         if isinstance(fault, AccessRefused):
             return AccessRefused(f"{self.alias}: {fault.reason} (OPENAI_API_KEY, OPENAI_BASE_URL)")
         return fault
 
-    def _send(self, send: Callable[[], Any], seconds: float) -> object:
-        content = self.exchange(send, seconds)
+    def _send(self, send: Callable[[], Any], seconds: float, most: int) -> object:
+        content = self.exchange(send, seconds, most)
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
 
-    def exchange(self, send: Callable[[], Any], seconds: float) -> bytes:
-        """The content of the raw response that `send` gets, for at most so many seconds.
+    def exchange(self, send: Callable[[], Any], seconds: float, most: int = FILE_BYTES) -> bytes:
+        """The content of the raw response that `send` gets, in at most so many seconds and bytes.
 
         Raises:
             ProviderFault: If there is none; see its kinds.
+            ReplyTooLong: If it has more bytes.
         """
         # `from None`: the library's own errors may quote headers and bodies.
         try:
-            with self._deadline.within(seconds):
+            with self._deadline.within(seconds, most):
                 raw = send()
             self._reached = True
             return bytes(raw.http_response.content)
@@ -177,6 +197,11 @@ class OpenAIProvider:
         except openai.APITimeoutError:
             raise TransportFault("no reply in time", kind="lost") from None
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, ReplyTooLong):
+                self._reached = True
+                if self._deadline.status >= 400:
+                    raise self.fault_of(self._deadline.status, None) from None
+                raise ReplyTooLong from None
             if isinstance(error.__cause__, httpx2.ConnectError) and not self._reached:
                 raise AccessRefused("openai: nothing answers at the address (OPENAI_BASE_URL)") from None
             never_sent = isinstance(error.__cause__, httpx2.ConnectError)

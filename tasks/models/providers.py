@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from memory.models import ChatRequest, Vectors
+from memory.tokens import sendable
+from results.rendering import plain
 from tasks.models.calls import Payload
+from tasks.models.keys import redact
 
 JsonMode = Literal["schema", "object"]
 
@@ -75,6 +78,10 @@ class RawReply:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     request_id: str | None = None
+
+
+OVERLONG = RawReply(text="", finish_reason="overlong", model="")
+"""Stands for a reply that was given up because its body is longer than any sound one: stored, and of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +180,22 @@ class EmbedProvider(Protocol):
         """
 
 
-_KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.-]{6,}")
 _MOST_TOKENS = 10**12
+_MOST_READ = 10_000
 _TOO_LONG = re.compile(
     r"context.length|maximum.context|too.long|exceeds?.*(context|window|maximum.*tokens)", re.IGNORECASE
 )
 
 
-def redact(text: str, secrets: Sequence[str]) -> str:
-    """The text without the secrets, and without anything shaped like an API key."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[key]")
-    return _KEY_SHAPED.sub("[key]", text)
+def one_line(message: object, secrets: Sequence[str], most: int = 300) -> str:
+    """What a provider says, short, on one line, without keys and without what steers a terminal."""
+    text = message if isinstance(message, str) else type(message).__name__
+    return plain(redact(text[:_MOST_READ], secrets))[:most]
 
 
-def one_line(message: object, secrets: Sequence[str]) -> str:
-    """A provider's message, short, on one line and without keys."""
-    return redact(" ".join(str(message).split()), secrets)[:300]
+def text_of(value: object, secrets: Sequence[str]) -> str:
+    """Text of a reply that may be kept: without keys, empty where it is no text."""
+    return sendable(redact(value, secrets)) if isinstance(value, str) else ""
 
 
 def status_fault(status: int, message: str, code: str | None, retry_after: float | None) -> ProviderFault:

@@ -14,9 +14,10 @@ from memory.models import ChatRequest
 from tasks.models.chat import GatewayChat
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
+from tasks.models.keys import redact
 from tasks.models.ollama_provider import OllamaProvider
 from tasks.models.openai_provider import OpenAIProvider
-from tasks.models.providers import ChatSettings, EmbedSettings, redact
+from tasks.models.providers import ChatSettings, EmbedSettings
 from tests.tasks.models import fakes
 from tests.tasks.models.fakes import FakeServer
 

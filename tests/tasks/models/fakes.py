@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.tasks.models.fake_batches import FakeBatches
+
 
 @dataclass(frozen=True)
 class Request:
@@ -38,6 +40,8 @@ class Request:
     path: str
     body: dict[str, Any]
     headers: dict[str, str]
+    method: str = "POST"
+    content: bytes = b""
 
     @property
     def user(self) -> str:
@@ -141,6 +145,7 @@ class FakeServer:
         self.requests: list[Request] = []
         self.answered: list[tuple[Request, Answer]] = []
         self.on_answered: Callable[[Request], None] = lambda request: None
+        self.batches = FakeBatches(self._line_of_a_batch)
         self._next: deque[Answer] = deque()
         self._always: Callable[[Request], Answer] = lambda request: Answer()
         self._lock = threading.Lock()
@@ -202,7 +207,15 @@ class FakeServer:
             self.requests.append(request)
             if self._next:
                 return self._next.popleft()
+        if request.path.startswith(("/v1/files", "/v1/batches")):
+            status, content = self.batches.answer(request.method, request.path, request.content)
+            return Answer(status, raw=content)
         return self._always(request)
+
+    def _line_of_a_batch(self, body: dict[str, Any]) -> tuple[int, bytes]:
+        request = Request("/v1/chat/completions", body, {})
+        answer = self._always(request)
+        return answer.status, _render(self, request, answer)
 
     def has_answered(self, request: Request, answer: Answer) -> None:
         with self._lock:
@@ -255,15 +268,21 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self._serve({})
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        self._serve()
 
     def do_POST(self) -> None:
-        self._serve(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+        self._serve(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
-    def _serve(self, body: dict[str, Any]) -> None:
+    def _serve(self, content: bytes = b"") -> None:
+        upload = self.headers.get("Content-Type", "").startswith("multipart/")
+        body = {} if upload or not content else json.loads(content)
         self.fake.entered(1)
         try:
-            request = Request(self.path, body, {k.lower(): v for k, v in self.headers.items()})
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.path, body, headers, self.command, content)
             answer = self.fake.answer(request)
             if self.fake.closed:
                 self.close_connection = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,23 +10,29 @@ from pydantic import BaseModel
 Schema = dict[str, Any]
 
 
+@cache  # it takes most of a millisecond, and every request has one
 def plain_schema(reply: type[BaseModel]) -> Schema:
-    """The JSON schema of a reply model.
+    """The JSON schema of a reply model, not to be changed by the caller.
 
     Docstrings are left out: they are for readers of our code, and editing one must not change a call's id.
     """
+    return _schema(reply)
+
+
+def _schema(reply: type[BaseModel]) -> Schema:
     schema = reply.model_json_schema()
     for record in [schema, *schema.get("$defs", {}).values()]:
         record.pop("description", None)
     return schema
 
 
+@cache
 def strict_schema(reply: type[BaseModel]) -> Schema | None:
     """The schema as OpenAI's strict mode wants it: closed objects whose fields are all required, no defaults.
 
     None if the model has an object with free keys, which strict mode cannot express.
     """
-    schema = plain_schema(reply)
+    schema = _schema(reply)
     return schema if _close(schema) else None
 
 

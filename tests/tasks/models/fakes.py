@@ -274,7 +274,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve()
 
     def do_POST(self) -> None:
-        self._serve(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        length = int(self.headers.get("Content-Length", 0))
+        content = self.rfile.read(length)
+        if len(content) < length:  # its sender is dead: nobody has asked anything
+            self.close_connection = True
+            return
+        self._serve(content)
 
     def _serve(self, content: bytes = b"") -> None:
         upload = self.headers.get("Content-Type", "").startswith("multipart/")

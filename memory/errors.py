@@ -19,10 +19,15 @@ class CallFailed(Exception):
 
 
 class BudgetExhausted(CallFailed):
-    """The run's budget does not cover the call; a run with more budget makes it. What is stored is still replayed."""
+    """The run's budget does not cover the call; a run with more budget makes it. What is stored is still replayed.
 
-    def __init__(self, reason: str) -> None:
+    Attributes:
+        stage: The stage whose own budget it is; empty for that of the whole run.
+    """
+
+    def __init__(self, reason: str, stage: str = "") -> None:
         super().__init__(reason, final=False)
+        self.stage = stage
 
 
 class CallRefused(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -21,11 +22,13 @@ from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
 from tasks.models.offline import minilm
 from tasks.models.offline.chat import VERSIONS
+from tasks.models.prices import list_prices
 from tasks.models.providers import JsonMode
 from tasks.models.store import Store
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run, read_run
 from tasks.stage import Work
+from tasks.study import Study
 
 Role = Literal["extractor", "query", "answerer", "judge", "embedder"]
 T = TypeVar("T")
@@ -36,14 +39,23 @@ _last = [Totals()]
 _users = [0]
 
 
-def _gateway(store: str, run: str, retry_failed: bool) -> Gateway:
+def _limits(study: Study) -> Limits:
+    """How a study asks, and what it may spend."""
+    return Limits(
+        retry_failed=study.retry_failed,
+        repair=study.repair,
+        batch=study.batch,
+        pace=study.pace,
+        budget=study.budget,
+        prices=list_prices().replaced(study.prices),
+    )
+
+
+def exhausted(run: Run) -> str:
+    """Which budget has refused a call of the run in this process, in words; empty if none has."""
     with _lock:
-        key = (store, run, retry_failed)
-        if key not in _gateways:
-            folder = Path(store)
-            limits = Limits(retry_failed=retry_failed)
-            _gateways[key] = Gateway(Store(folder), Ledger(folder), run, limits)
-        return _gateways[key]
+        found = [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
+    return next((gateway.exhausted for gateway in found if gateway.exhausted), "")
 
 
 @contextmanager
@@ -138,7 +150,15 @@ def open_embedder(work: Work) -> Embedder:
 
 
 def _gateway_of(work: Work) -> Gateway:
-    return _gateway(work.store, read_run(work.folder).name, work.retry_failed)
+    """The process's one gateway of the work's run."""
+    run = read_run(work.folder)
+    key = (work.store, run.name, work.retry_failed)
+    with _lock:
+        if key not in _gateways:
+            folder = Path(work.store)
+            limits = replace(_limits(run.study), retry_failed=work.retry_failed)
+            _gateways[key] = Gateway(Store(folder), Ledger(folder), run.name, limits)
+        return _gateways[key]
 
 
 def _place(work: Work) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,9 +13,9 @@ from memory.errors import BadInput, CallFailed
 from memory.models import ChatRequest, Reply
 from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
-from tasks.models.ledger import Entry, Outcome
-from tasks.models.prices import list_prices
+from tasks.models.ledger import Entry, Outcome, Reservation
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
+from tasks.models.worst import chat_worst
 
 T = TypeVar("T")
 _RAW_REPLY = TypeAdapter(RawReply)
@@ -42,6 +42,7 @@ class _Found:
     replayed: bool
     latency_ms: float = 0.0
     retries: int = 0
+    held: Reservation | None = None
 
 
 class GatewayChat:
@@ -75,7 +76,7 @@ class GatewayChat:
         """See `memory.models.ChatModel.ask_many`. Stored replies come first, without threads."""
         asks = [self._prepare(request) for request in requests]
         settled = self._replay(asks, read)
-        if self._provider.local:
+        if self._provider.local and not self._gateway.limits.budget.limits:
             for start in range(0, len(asks), _CHUNK):
                 rows = [row for row in range(len(asks))[start : start + _CHUNK] if row not in settled]
                 settled |= self._compute(asks, rows, read)
@@ -162,7 +163,7 @@ class GatewayChat:
                     )
                 found = self._buy(ask, call) if raw is None else _Found(raw, replayed=True)
             result, entry = self._judge(ask, call, found, read)
-            self._gateway.ledger.enter([entry])
+            self._gateway.enter([entry], found.held)
             if isinstance(result, Reply):
                 return result
             reason = result
@@ -172,16 +173,17 @@ class GatewayChat:
     def _buy(self, ask: _Ask, call: Call) -> _Found:
         begun = time.perf_counter()
         try:
-            raw, retries = self._gateway.buy(
+            bought = self._gateway.buy(
                 call.provider,
                 lambda seconds: self._provider.complete(call.model, call.payload, seconds),
                 self._gateway.limits.chat,
+                [self._worst(ask, call)],
             )
         except ProviderFault as fault:
             self._gateway.ledger.enter([self._failure(ask, call, fault, _milliseconds(begun))])
             raise CallFailed(fault.reason, final=not isinstance(fault, TransportFault)) from None
-        self._gateway.store.keep_replies({call.id: asdict(raw)})
-        return _Found(raw, False, _milliseconds(begun), retries)
+        self._gateway.store.keep_replies({call.id: asdict(bought.reply)})
+        return _Found(bought.reply, False, _milliseconds(begun), bought.retries, bought.held)
 
     def _judge(
         self, ask: _Ask, call: Call, found: _Found, read: Callable[[str], T]
@@ -200,32 +202,47 @@ class GatewayChat:
 
     def _entry(self, ask: _Ask, call: Call, found: _Found, outcome: Outcome, reason: str | None) -> Entry:
         raw = found.raw
-        tokens = (raw.prompt_tokens, raw.completion_tokens, raw.cached_tokens)
+        row = self._row(ask, call, outcome, reason, found.latency_ms, found.retries)
+        flags = () if raw.model.startswith(call.model) else ("model_differs",)
         if found.replayed:
-            tokens = (None, None, None)
-        return Entry(
-            run=self._gateway.run,
-            stage=self._place.stage,
-            condition=self._place.condition,
-            call_id=call.id,
-            provider=call.provider,
-            model=call.model,
+            return replace(row, model_returned=raw.model, usd=0.0, flags=flags)
+        tokens = (raw.prompt_tokens, raw.completion_tokens, raw.cached_tokens)
+        prices = self._gateway.limits.prices
+        dollars = prices.usd(call.provider, call.model, *tokens)
+        charged = (raw.prompt_tokens or 0) + (raw.completion_tokens or 0), dollars
+        if dollars is None or raw.prompt_tokens is None or raw.completion_tokens is None:
+            worst = chat_worst(call.provider, call.model, call.payload, prices)
+            charged = worst.tokens, worst.usd
+        return replace(
+            row,
             model_returned=raw.model,
-            task=ask.task,
-            attempt=call.attempt,
-            repeat=call.repeat,
-            outcome=outcome,
-            reason=reason,
-            prompt_tokens=tokens[0],
-            completion_tokens=tokens[1],
-            cached_tokens=tokens[2],
-            usd=0.0 if found.replayed else list_prices().usd(call.provider, call.model, *tokens),
-            latency_ms=found.latency_ms,
-            retries=found.retries,
-            flags=() if raw.model.startswith(call.model) else ("model_differs",),
+            prompt_tokens=raw.prompt_tokens,
+            completion_tokens=raw.completion_tokens,
+            cached_tokens=raw.cached_tokens,
+            usd=dollars,
+            charged_tokens=charged[0],
+            charged_usd=charged[1],
+            flags=flags,
         )
 
+    def _worst(self, ask: _Ask, call: Call) -> Entry:
+        """The call's row if it is sent and no reply is ever seen."""
+        worst = chat_worst(call.provider, call.model, call.payload, self._gateway.limits.prices)
+        row = self._row(ask, call, "lost", "sent, and the process ended before a reply was seen")
+        return replace(row, charged_tokens=worst.tokens, charged_usd=worst.usd)
+
     def _failure(self, ask: _Ask, call: Call, fault: ProviderFault, latency_ms: float) -> Entry:
+        return self._row(ask, call, "failed", fault.reason, latency_ms, fault.retries)
+
+    def _row(
+        self,
+        ask: _Ask,
+        call: Call,
+        outcome: Outcome,
+        reason: str | None,
+        latency_ms: float = 0.0,
+        retries: int = 0,
+    ) -> Entry:
         return Entry(
             run=self._gateway.run,
             stage=self._place.stage,
@@ -237,10 +254,10 @@ class GatewayChat:
             task=ask.task,
             attempt=call.attempt,
             repeat=call.repeat,
-            outcome="failed",
-            reason=fault.reason,
+            outcome=outcome,
+            reason=reason,
             latency_ms=latency_ms,
-            retries=fault.retries,
+            retries=retries,
         )
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from memory.errors import CallFailed
+from memory.errors import BudgetExhausted, CallFailed
 from memory.models import Embedded, Vectors
 from memory.tokens import count, cut, sendable
 from tasks.models.calls import Call
-from tasks.models.gateway import Gateway, Place
+from tasks.models.gateway import Bought, Gateway, Place
 from tasks.models.ledger import Entry, Outcome
-from tasks.models.prices import list_prices
 from tasks.models.providers import EmbedProvider, EmbedSettings, RawVectors, RequestRejected, TransportFault
+from tasks.models.worst import embed_worst
 
 BLANK = "blank text"
 
@@ -31,11 +31,11 @@ class _Input:
 
 @dataclass(slots=True)
 class _Batch:
-    """What became of a batch: vectors and failures by call id, and the fault of transport that it met, if any."""
+    """What became of a batch: vectors and failures by call id, and what has kept it from its provider, if anything."""
 
     vectors: dict[str, Vectors] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    undelivered: str = ""
+    undelivered: CallFailed | None = None
 
     def add(self, other: _Batch) -> None:
         self.vectors |= other.vectors
@@ -68,8 +68,8 @@ class GatewayEmbedder:
         """See `memory.models.Embedder.embed`. Vectors are stored as they came, and scaled here.
 
         Raises:
-            CallFailed: After everything was asked for, if a fault of transport has left a text without its vector:
-                whatever is built without it would be built anew when it comes.
+            CallFailed: After everything was asked for, if a fault of transport, or the budget, has left a text without
+                its vector: whatever is built without it would be built anew when it comes.
         """
         distinct = {text: self._input(text) for text in dict.fromkeys(texts) if text.strip()}
         inputs = {item.call_id: item for item in distinct.values()}
@@ -84,8 +84,8 @@ class GatewayEmbedder:
                 )
                 for batch in self._gateway.each(self._buy, batches, self._provider.local):
                     result.add(batch)
-        if result.undelivered:
-            raise CallFailed(f"{self.name}: {result.undelivered}", final=False)
+        if result.undelivered is not None:
+            raise result.undelivered
         return self._lay_out(texts, distinct, result)
 
     def _input(self, text: str) -> _Input:
@@ -118,26 +118,34 @@ class GatewayEmbedder:
         """Embed a batch and store what is good. `last` says that a bad vector is not asked for again."""
         begun = time.perf_counter()
         try:
-            raw, retries = self._gateway.buy(
+            bought = self._gateway.buy(
                 self._provider.alias,
                 lambda seconds: self._provider.embed([item.text for item in batch], self._settings, seconds),
                 self._gateway.limits.embed,
+                [self._worst(item) for item in batch],
             )
         except RequestRejected as fault:
             if len(batch) == 1:
                 return self._fail(batch, fault.reason, fault.retries)
-            middle = len(batch) // 2
-            result = self._buy(batch[:middle])
-            result.add(self._buy(batch[middle:]))
-            return result
+            return self._halves(batch)
         except TransportFault as fault:
             self._fail(batch, fault.reason, fault.retries)
-            return _Batch(undelivered=fault.reason)
-        return self._keep(batch, raw, retries, (time.perf_counter() - begun) * 1e3, last)
+            return _Batch(undelivered=CallFailed(f"{self.name}: {fault.reason}", final=False))
+        except BudgetExhausted as refusal:
+            return _Batch(undelivered=refusal) if len(batch) == 1 else self._halves(batch)
+        return self._keep(batch, bought, (time.perf_counter() - begun) * 1e3, last)
+
+    def _halves(self, batch: Sequence[_Input]) -> _Batch:
+        """Buy the two halves of a batch, the first one first, so that only what cannot be had goes without."""
+        middle = len(batch) // 2
+        result = self._buy(batch[:middle])
+        result.add(self._buy(batch[middle:]))
+        return result
 
     def _keep(
-        self, batch: Sequence[_Input], raw: RawVectors, retries: int, latency_ms: float, last: bool
+        self, batch: Sequence[_Input], bought: Bought[RawVectors], latency_ms: float, last: bool
     ) -> _Batch:
+        raw = bought.reply
         result = _Batch()
         bad: list[tuple[_Input, str]] = []
         for item, row in zip(batch, [*raw.rows, *([[]] * (len(batch) - len(raw.rows)))], strict=False):
@@ -149,7 +157,7 @@ class GatewayEmbedder:
         if result.vectors:
             self._gateway.store.keep_vectors(list(result.vectors), np.stack(list(result.vectors.values())))
         defects = {item.call_id: defect for item, defect in bad}
-        self._gateway.ledger.enter(self._bought(batch, raw, retries, latency_ms, defects))
+        self._gateway.enter(self._bought(batch, bought, latency_ms, defects), bought.held)
         for item, defect in bad:
             if last:
                 result.failures[item.call_id] = defect
@@ -160,30 +168,46 @@ class GatewayEmbedder:
     def _bought(
         self,
         batch: Sequence[_Input],
-        raw: RawVectors,
-        retries: int,
+        bought: Bought[RawVectors],
         latency_ms: float,
         defects: Mapping[str, str],
     ) -> list[Entry]:
         """A row for each text. The batch's tokens are shared out by our own count, its time evenly."""
+        raw = bought.reply
         shares = _shares(raw.prompt_tokens, [item.text for item in batch])
         entries = []
         for row, (item, tokens) in enumerate(zip(batch, shares, strict=True)):
             defect = defects.get(item.call_id)
-            entries.append(
-                self._entry(
-                    item,
-                    "unusable" if defect else "paid",
-                    reason=defect,
-                    model_returned=raw.model,
-                    prompt_tokens=tokens,
-                    usd=list_prices().usd(self._provider.alias, self._settings.model, tokens, 0, 0),
-                    latency_ms=latency_ms / len(batch),
-                    retries=retries if row == 0 else 0,
-                    read_in_part=row in raw.cut,
-                )
+            entry = self._entry(
+                item,
+                "unusable" if defect else "paid",
+                reason=defect,
+                latency_ms=latency_ms / len(batch),
+                retries=bought.retries if row == 0 else 0,
+                read_in_part=row in raw.cut,
             )
+            entries.append(replace(self._charged(entry, item, tokens), model_returned=raw.model))
         return entries
+
+    def _charged(self, entry: Entry, item: _Input, tokens: int | None) -> Entry:
+        """The row with its tokens and dollars, as known, and as a budget counts them."""
+        prices = self._gateway.limits.prices
+        dollars = prices.usd(self._provider.alias, self._settings.model, tokens, 0, 0)
+        charged = tokens, dollars
+        if tokens is None or dollars is None:
+            worst = embed_worst(self._provider.alias, self._settings.model, item.text, prices)
+            charged = worst.tokens, worst.usd
+        return replace(
+            entry, prompt_tokens=tokens, usd=dollars, charged_tokens=charged[0], charged_usd=charged[1]
+        )
+
+    def _worst(self, item: _Input) -> Entry:
+        """The row of a text that is sent and whose vector is never seen."""
+        worst = embed_worst(
+            self._provider.alias, self._settings.model, item.text, self._gateway.limits.prices
+        )
+        row = self._entry(item, "lost", reason="sent, and the process ended before a reply was seen")
+        return replace(row, charged_tokens=worst.tokens, charged_usd=worst.usd)
 
     def _fail(self, batch: Sequence[_Input], reason: str, retries: int) -> _Batch:
         entries = [
@@ -199,8 +223,6 @@ class GatewayEmbedder:
         outcome: Outcome,
         *,
         reason: str | None = None,
-        model_returned: str | None = None,
-        prompt_tokens: int | None = None,
         usd: float | None = None,
         latency_ms: float = 0.0,
         retries: int = 0,
@@ -213,13 +235,12 @@ class GatewayEmbedder:
             call_id=item.call_id,
             provider=self._provider.alias,
             model=self._settings.model,
-            model_returned=model_returned,
+            model_returned=None,
             task="embed",
             attempt=0,
             repeat=0,
             outcome=outcome,
             reason=reason,
-            prompt_tokens=prompt_tokens,
             usd=usd,
             latency_ms=latency_ms,
             retries=retries,

@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from memory.errors import CallRefused
-from tasks.models.ledger import Ledger
+from memory.errors import BudgetExhausted, CallRefused
+from tasks.models.budget import Budget
+from tasks.models.ledger import Entry, Ledger, Reservation
 from tasks.models.limits import Breaker, KeyedLocks
-from tasks.models.providers import AccessRefused, ProviderFault
+from tasks.models.pace import Ceilings
+from tasks.models.prices import Prices, list_prices
+from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
 from tasks.models.retries import Patience, persist
 from tasks.models.store import Store
 
 T = TypeVar("T")
 S = TypeVar("S")
 
+# How often somebody who waits for another process's calls to settle looks again, in seconds.
+_LOOK_AGAIN = 0.2
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How hard and how often to ask.
+    """How hard and how often to ask, and what may be spent.
 
     Attributes:
-        concurrency: Requests under way at once.
         reasks: Asks after the first while replies are unusable.
         retry_failed: Ask anew for calls whose stored replies are all unusable.
+        repair: Buy again what was found damaged in the store.
+        batch: Buy through a provider's batch interface where it has one.
         chat, embed: Deadlines and retries of one request.
         failures_in_a_row: Calls that may fail one after another, each with all its retries, before the run
             stops.
+        pace: The fastest that each provider may be asked.
+        budget: The most that the run may spend.
+        prices: Of models.
     """
 
-    concurrency: int = 8
     reasks: int = 2
     retry_failed: bool = False
+    repair: bool = False
+    batch: bool = False
     chat: Patience = field(default_factory=Patience)
     embed: Patience = field(default_factory=Patience)
     failures_in_a_row: int = 8
+    pace: Ceilings = field(default_factory=Ceilings)
+    budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=list_prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,15 @@ class Place:
 
     stage: str
     condition: str = ""
+
+
+@dataclass(slots=True)
+class Bought(Generic[T]):
+    """A reply, the retries that it took, and what of the budget is still held for it until it is entered."""
+
+    reply: T
+    retries: int
+    held: Reservation | None
 
 
 class Gateway:
@@ -64,7 +88,9 @@ class Gateway:
         self.buyers = KeyedLocks(store.folder / "buying")
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
-        self._threads = ThreadPoolExecutor(self.limits.concurrency, thread_name_prefix="gateway")
+        self._settled = threading.Condition()
+        self._exhausted: dict[str, BudgetExhausted] = {}
+        self._threads = ThreadPoolExecutor(self.limits.pace.max_concurrency, thread_name_prefix="gateway")
 
     def __enter__(self) -> Gateway:
         return self
@@ -74,6 +100,11 @@ class Gateway:
     ) -> None:
         self.close()
 
+    @property
+    def exhausted(self) -> str:
+        """Which budget has refused a call, in words; empty if none has."""
+        return next((str(refusal) for refusal in self._exhausted.values()), "")
+
     def close(self) -> None:
         """Wait for requests under way, and close ledger and store."""
         # Not cancel_futures: whoever waits for a future that the executor cancels is never told, and waits for ever.
@@ -82,27 +113,90 @@ class Gateway:
         self.ledger.close()
         self.store.close()
 
-    def buy(self, alias: str, ask: Callable[[float], T], patience: Patience) -> tuple[T, int]:
-        """Ask a provider, again after faults of transport; returns the reply and the number of retries.
+    def buy(
+        self, alias: str, ask: Callable[[float], T], patience: Patience, worst: Sequence[Entry]
+    ) -> Bought[T]:
+        """Ask a provider, again after faults of transport.
+
+        Args:
+            alias: The provider.
+            ask: Sends the request once, for at most so many seconds.
+            patience: Deadline and retries.
+            worst: The ledger's rows of the request's calls if it is sent and no reply is seen.
 
         Raises:
             ProviderFault: If there is no reply, for this call.
+            BudgetExhausted: If the budget does not cover it.
             CallRefused: If there will be none for any call.
         """
+        held: list[Reservation | None] = [None]
 
-        def checked(seconds: float) -> T:
-            self._breaker.check(alias)
-            return ask(seconds)
+        @contextmanager
+        def admit() -> Iterator[None]:
+            self._refuse(alias)
+            held[0] = self._reserve(worst)
+            with self._settling(held[0], worst):
+                yield
 
         try:
-            bought = persist(checked, patience)
+            reply, retries = persist(ask, patience, admit)
         except ProviderFault as fault:
             self._breaker.failed(alias, fault)
             if isinstance(fault, AccessRefused):
                 raise CallRefused(fault.reason) from None
             raise
         self._breaker.succeeded(alias)
-        return bought
+        return Bought(reply, retries, held[0])
+
+    def enter(self, entries: Sequence[Entry], settles: Reservation | None = None) -> None:
+        """Enter rows in the ledger, and let go what was held of the budget for them."""
+        self.ledger.enter(entries, settles)
+        self._tell()
+
+    def _refuse(self, alias: str) -> None:
+        if self._closing.is_set():
+            raise CallRefused("the run is being stopped")
+        self._breaker.check(alias)
+
+    def _reserve(self, worst: Sequence[Entry]) -> Reservation | None:
+        """Hold the worst case of a request, as soon as others under way leave room for it."""
+        budget, stage = self.limits.budget, worst[0].stage
+        if not budget.limits:
+            return None
+        while True:
+            for scope in ("", stage):
+                if scope in self._exhausted:
+                    raise self._exhausted[scope]
+            try:
+                held = self.ledger.reserve(worst, budget)
+            except BudgetExhausted as refusal:
+                if len(worst) == 1:  # a smaller part of a batch may still be covered
+                    self._exhausted[refusal.stage] = refusal
+                raise
+            if held is not None:
+                return held
+            with self._settled:
+                self._settled.wait(_LOOK_AGAIN)
+
+    @contextmanager
+    def _settling(self, held: Reservation | None, worst: Sequence[Entry]) -> Iterator[None]:
+        """What ends in a reply is entered by the caller; else nothing was billed, or a loss is entered here."""
+        try:
+            yield
+        except BaseException as error:
+            known_free = isinstance(error, ProviderFault)
+            if isinstance(error, TransportFault) and error.kind == "lost":
+                known_free = False
+            if known_free:
+                self.ledger.release(held)
+                self._tell()
+            else:
+                self.enter([replace(entry, reason=str(error) or entry.reason) for entry in worst], held)
+            raise
+
+    def _tell(self) -> None:
+        with self._settled:
+            self._settled.notify_all()
 
     def each(self, work: Callable[[S], T], items: Sequence[S], local: bool) -> list[T]:
         """The work on every item, in their order; concurrently unless it computes in this process.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 import threading
 import time
@@ -9,13 +10,17 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 
 from memory.errors import BadInput
+from tasks.models import spending
+from tasks.models.budget import Budget, Spent
 
-Outcome = Literal["paid", "replayed", "unusable", "failed"]
+Outcome = Literal["paid", "replayed", "unusable", "failed", "lost"]
+Reservation = str
+"""Name of what is held of a budget for calls under way."""
 _BUFFER = 2_000
 
 
@@ -34,8 +39,9 @@ class Entry:
         task: `extract`, `query_entities`, `answer`, `judge` or `embed`.
         attempt: Zero for the first ask.
         repeat: Zero for the first run of a question.
-        outcome: `paid`: bought and usable. `unusable`: bought, and of no use. `failed`: no reply. `replayed`:
-            found in the store, at no cost; if `reason` is given, what was found is of no use.
+        outcome: `paid`: bought and usable. `unusable`: bought, and of no use. `failed`: no reply, and none
+            that may be billed. `lost`: sent, and no reply was seen, so that it may be billed; the call itself may have
+            been made again. `replayed`: found in the store, at no cost; if `reason` is given, it is of no use.
         reason: Why there is no usable reply; none if there is.
         prompt_tokens: As the provider counts; none where it does not say.
         completion_tokens: Likewise.
@@ -43,6 +49,8 @@ class Entry:
         usd: What the call cost now: zero if replayed; none if the model's price is unknown.
         latency_ms: From the first try to the reply; a batch's time is shared out evenly.
         retries: Tries after the first that faults of transport made necessary.
+        charged_tokens: Prompt and reply as a budget counts them: as the provider counts, else at their worst.
+        charged_usd: Likewise.
         flags: What a report should count, such as `input_cut`, `model_differs`.
     """
 
@@ -64,6 +72,8 @@ class Entry:
     usd: float | None = None
     latency_ms: float = 0.0
     retries: int = 0
+    charged_tokens: int | None = None
+    charged_usd: float | None = None
     flags: tuple[str, ...] = ()
 
 
@@ -74,6 +84,8 @@ class Totals:
     Attributes:
         usd: Sum of the known prices.
         unpriced: Bought calls (usable or not) whose price is unknown, and missing in `usd`.
+        lost: Requests that were sent and may be billed, though no reply was seen.
+        lost_usd: What those may have cost at worst; not part of `usd`.
     """
 
     paid: int = 0
@@ -86,6 +98,8 @@ class Totals:
     cached_tokens: int = 0
     usd: float = 0.0
     unpriced: int = 0
+    lost: int = 0
+    lost_usd: float = 0.0
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
@@ -104,28 +118,33 @@ _FIELDS: list[pa.Field[Any]] = [
     pa.field("usd", pa.float64()),
     pa.field("latency_ms", pa.float64(), nullable=False),
     pa.field("retries", pa.int32(), nullable=False),
+    pa.field("charged_tokens", pa.int64()),
+    pa.field("charged_usd", pa.float64()),
     pa.field("flags", pa.string(), nullable=False),
 ]
 SCHEMA = pa.schema(_FIELDS)
 """The `calls` table; `flags` are separated by blanks."""
 
-_CREATE = """
-CREATE TABLE IF NOT EXISTS calls (
+_DECLARED = """
     process TEXT NOT NULL, time REAL NOT NULL, run TEXT NOT NULL, stage TEXT NOT NULL,
     condition TEXT NOT NULL, call_id TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
     model_returned TEXT, task TEXT NOT NULL, attempt INTEGER NOT NULL, repeat INTEGER NOT NULL,
     outcome TEXT NOT NULL, reason TEXT, prompt_tokens INTEGER, completion_tokens INTEGER,
-    cached_tokens INTEGER, usd REAL, latency_ms REAL NOT NULL, retries INTEGER NOT NULL, flags TEXT NOT NULL)
-"""
+    cached_tokens INTEGER, usd REAL, latency_ms REAL NOT NULL, retries INTEGER NOT NULL, flags TEXT NOT NULL,
+    charged_tokens INTEGER, charged_usd REAL"""
+_ADDED = {"charged_tokens": "INTEGER", "charged_usd": "REAL"}
 _NAMES = ", ".join(_COLUMNS)
-_INSERT = f"INSERT INTO calls (process, time, {_NAMES}) VALUES (?, ?{', ?' * len(_COLUMNS)})"  # noqa: S608
+_VALUES = f"(?, ?{', ?' * len(_COLUMNS)})"
+_INSERT = f"INSERT INTO calls (process, time, {_NAMES}) VALUES {_VALUES}"  # noqa: S608
+_RESERVE = f"INSERT INTO reserved (reservation, owner, process, time, {_NAMES}) VALUES (?, ?, {_VALUES[1:]}"  # noqa: S608
 _SELECT = f"SELECT time, {_NAMES} FROM calls WHERE run = ? ORDER BY rowid"  # noqa: S608
 _TOTALS = """
 SELECT COALESCE(SUM(outcome = 'paid'), 0), COALESCE(SUM(outcome = 'replayed'), 0),
        COALESCE(SUM(outcome = 'unusable'), 0), COALESCE(SUM(outcome = 'failed'), 0),
        COALESCE(SUM(retries), 0), COALESCE(SUM(prompt_tokens), 0), COALESCE(SUM(completion_tokens), 0),
        COALESCE(SUM(cached_tokens), 0), COALESCE(SUM(usd), 0.0),
-       COALESCE(SUM(outcome IN ('paid', 'unusable') AND usd IS NULL), 0)
+       COALESCE(SUM(outcome IN ('paid', 'unusable') AND usd IS NULL), 0),
+       COALESCE(SUM(outcome = 'lost'), 0), COALESCE(SUM((outcome = 'lost') * COALESCE(charged_usd, 0.0)), 0.0)
 FROM calls WHERE (:run IS NULL OR run = :run) AND (:process IS NULL OR process = :process)
 """
 
@@ -147,6 +166,8 @@ class Ledger:
         self._path = folder / "ledger.sqlite"
         self._lock = threading.Lock()
         self._process = uuid.uuid4().hex
+        self._alive = folder / "alive"
+        self._lives: BinaryIO | None = None
         self._entered: set[int] = set()  # hashes: there may be millions
         self._replays: list[tuple[object, ...]] = []
         try:
@@ -155,15 +176,71 @@ class Ledger:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
             with self._connection:
-                self._connection.execute(_CREATE)
-                self._connection.execute("CREATE INDEX IF NOT EXISTS calls_run ON calls (run)")
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._create()
         except (OSError, sqlite3.Error) as error:
             raise BadInput(
                 f"ledger {self._path} cannot be used: {error}; mend it, or use another --store"
             ) from error
 
-    def enter(self, entries: Sequence[Entry]) -> None:
-        """Add rows, all or none; on the disk when this returns, but for replays, which cost nothing."""
+    def _create(self) -> None:
+        self._connection.execute(f"CREATE TABLE IF NOT EXISTS calls ({_DECLARED})")
+        there = {row[1] for row in self._connection.execute("PRAGMA table_info(calls)")}
+        for column, kind in _ADDED.items():
+            if column not in there:
+                self._connection.execute(f"ALTER TABLE calls ADD COLUMN {column} {kind}")
+        self._connection.execute("CREATE INDEX IF NOT EXISTS calls_run ON calls (run)")
+        spending.create(self._connection, _DECLARED)
+
+    def reserve(self, entries: Sequence[Entry], budget: Budget, owner: str = "") -> Reservation | None:
+        """Hold what calls may cost at worst, before they are sent; none if the budget is free for it only later.
+
+        Args:
+            entries: The rows that the calls become if nobody comes back from them, all of one run and stage.
+            budget: The run's.
+            owner: Who comes back from them; by default this process, so that its death ends the calls.
+
+        Raises:
+            BudgetExhausted: If the budget will never cover them.
+        """
+        worst = sum((Spent(1, e.charged_tokens or 0, e.charged_usd or 0.0) for e in entries), Spent())
+        reservation, now = uuid.uuid4().hex, time.time()
+        with self._lock:
+            self._live()
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                spending.lose_orphans(self._connection, self._alive, ("process", "time", *_COLUMNS))
+                run, stage = entries[0].run, entries[0].stage
+                if not spending.covered(self._connection, run, stage, worst, budget):
+                    return None
+                rows = [(reservation, owner or self._process, *self._row(now, entry)) for entry in entries]
+                self._connection.executemany(_RESERVE, rows)
+        return reservation
+
+    def release(self, reservation: Reservation | None) -> None:
+        """Give back what was held: the calls are known to cost nothing."""
+        if reservation is not None:
+            with self._lock, self._connection:
+                self._connection.execute("DELETE FROM reserved WHERE reservation = ?", (reservation,))
+
+    def spent(self, run: str, stage: str = "") -> Spent:
+        """What a run, or one of its stages, has spent so far, as a budget counts."""
+        with self._lock:
+            self._write([])
+            return spending.spent(self._connection, "spent", run, stage)
+
+    def _live(self) -> None:
+        """Hold a lock on a file of this process's name until it ends, however it ends."""
+        if self._lives is None:
+            self._alive.mkdir(mode=0o700, exist_ok=True)
+            self._lives = (self._alive / self._process).open("wb")
+            fcntl.flock(self._lives, fcntl.LOCK_EX)
+
+    def enter(self, entries: Sequence[Entry], settles: Reservation | None = None) -> None:
+        """Add rows, all or none; on the disk when this returns, but for replays, which cost nothing.
+
+        `settles` names what was held for these calls: it is given back, and what they cost is counted, at once.
+        """
         now = time.time()
         rows: list[tuple[object, ...]] = []
         with self._lock:
@@ -174,8 +251,8 @@ class Ledger:
                 self._entered.add(key)
                 row = self._row(now, entry)
                 (self._replays if entry.outcome == "replayed" else rows).append(row)
-            if rows or len(self._replays) >= _BUFFER:
-                self._write(rows)
+            if rows or settles or len(self._replays) >= _BUFFER:
+                self._write(rows, settles)
 
     def totals(self, run: str | None = None, *, now: bool = False) -> Totals:
         """Sums over a run (or all, if none is named): `now` over this process's rows only, else ever."""
@@ -201,14 +278,21 @@ class Ledger:
         with self._lock:
             self._write([])
             self._connection.close()
+            if self._lives is not None:
+                (self._alive / self._process).unlink(missing_ok=True)
+                self._lives.close()
 
     def _row(self, now: float, entry: Entry) -> tuple[object, ...]:
         values = [getattr(entry, column) for column in _COLUMNS[:-1]]
         return (self._process, now, *values, " ".join(entry.flags))
 
-    def _write(self, rows: list[tuple[object, ...]]) -> None:
-        if not rows and not self._replays:
+    def _write(self, rows: list[tuple[object, ...]], settles: Reservation | None = None) -> None:
+        if not rows and not self._replays and settles is None:
             return
         with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("DELETE FROM reserved WHERE reservation = ?", (settles,))
+            first = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) + 1 FROM calls").fetchone()[0]
             self._connection.executemany(_INSERT, self._replays + rows)
+            spending.add(self._connection, first)
         self._replays = []

@@ -10,6 +10,7 @@ import pytest
 
 from tasks.models.gateway import Gateway, Limits
 from tasks.models.ledger import Ledger
+from tasks.models.pace import Ceilings
 from tasks.models.retries import Patience
 from tasks.models.store import Store
 from tests.tasks.models.fakes import FakeServer
@@ -39,7 +40,7 @@ def open_gateway(tmp_path: Path, patience: Patience) -> Iterator[Callable[..., G
     opened: list[Gateway] = []
 
     def open_one(run: str = "run", **limits: Any) -> Gateway:
-        limits = {"chat": patience, "embed": patience, "concurrency": 4} | limits
+        limits = {"chat": patience, "embed": patience, "pace": Ceilings(max_concurrency=4)} | limits
         gateway = Gateway(Store(tmp_path / "store"), Ledger(tmp_path / "store"), run, Limits(**limits))
         opened.append(gateway)
         return gateway

@@ -27,10 +27,11 @@ from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger
 from tasks.models.openai_provider import OpenAIProvider
 from tasks.models.providers import ChatSettings
+from tasks.models.pace import Ceilings
 from tasks.models.store import Store
 
 folder, address = Path(sys.argv[1]), sys.argv[2]
-gateway = Gateway(Store(folder), Ledger(folder), "run", Limits(concurrency=2))
+gateway = Gateway(Store(folder), Ledger(folder), "run", Limits(pace=Ceilings(max_concurrency=2)))
 chat = GatewayChat(gateway, OpenAIProvider("k", address), ChatSettings("m"), Place("answer"))
 chat.ask_many([ChatRequest("answer", "", f"question {n}") for n in range(30)], str)
 """

@@ -15,6 +15,7 @@ from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ollama_provider import OllamaProvider
 from tasks.models.openai_provider import OpenAIProvider
+from tasks.models.pace import Ceilings
 from tasks.models.providers import EmbedSettings
 from tests.tasks.models import fakes
 from tests.tasks.models.fakes import FakeServer, good_vector
@@ -182,7 +183,7 @@ def test_a_batch_that_cannot_be_sent_is_no_missing_vector_and_is_bought_later(
     server: FakeServer, maker: Maker, open_gateway: Opener
 ) -> None:
     server.then(*[fakes.status(503)] * 4)
-    gateway = open_gateway(concurrency=1)
+    gateway = open_gateway(pace=Ceilings(max_concurrency=1))
     with pytest.raises(CallFailed, match="HTTP 503") as failed:
         maker(gateway, EmbedSettings("m", 8, 50, batch=1)).embed(["a", "b"])
     assert not failed.value.final
@@ -204,7 +205,9 @@ def test_numbers_that_no_float_holds_fail_alone(server: FakeServer, open_gateway
 def test_a_refused_key_stops_the_run(server: FakeServer, maker: Maker, open_gateway: Opener) -> None:
     server.always(fakes.status(401))
     with pytest.raises(CallRefused):
-        maker(open_gateway(concurrency=1), EmbedSettings("m", 8, 50, batch=1)).embed(["a", "b", "c"])
+        maker(open_gateway(pace=Ceilings(max_concurrency=1)), EmbedSettings("m", 8, 50, batch=1)).embed(
+            ["a", "b", "c"]
+        )
     assert server.count() == 1
 
 

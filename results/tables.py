@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import uuid
@@ -14,8 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.errors import TornTable
+from results.errors import DiskFull, TornTable
 from results.schemas import VERSION, VOLATILE
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says of a full disk, a used-up quota, and a file beyond the most that it allows."""
 
 _VERSION_KEY = b"palimpsest.schema_version"
 
@@ -56,14 +60,25 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A new file beside a place. At the end of the block it is on the disk and in that place, or nowhere."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """A new file beside a place. At the end of the block it is on the disk and in that place, or nowhere.
+
+    Raises:
+        DiskFull: If there is no room for it.
+    """
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # another name for every writer
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield beside
         _flush(beside)
         beside.replace(path)
         _flush(path.parent)  # else the new name itself may be lost with the power
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise DiskFull(
+                f"{path} cannot be written ({os.strerror(error.errno)}): make room on the disk of {path.parent} and "
+                "give the same command again, what is bought is kept"
+            ) from error
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from results import tables
+from tasks import damaged_parts
 
 
 class FileRef(BaseModel):
@@ -54,10 +55,10 @@ class Artefact(BaseModel):
         """One table of the artefact.
 
         Raises:
-            results.errors.TornTable: If the file is not what was written.
+            results.errors.TornTable: If the file is not what was written, or lies outside the run folder.
         """
         ref = self.files[table]
-        return tables.read(run / ref.path, schema, ref.sha256)
+        return tables.read(damaged_parts.inside(run, ref.path), schema, ref.sha256)
 
 
 class Work(BaseModel):
@@ -108,6 +109,11 @@ class Work(BaseModel):
         return self.inputs[name].read(self.folder, table or name, schema)
 
     @property
+    def was_damaged(self) -> bool:
+        """Whether it was done once and its part was lost, so that its calls were bought already."""
+        return damaged_parts.was_set_aside(self.folder, self.stage, self.manifest)
+
+    @property
     def manifest(self) -> Path:
         """Where the artefact's manifest lies."""
         return self.folder / "parts" / self.stage / f"{self.batch}-{self.fingerprint[:16]}.json"
@@ -141,20 +147,35 @@ _ASKED_AGAIN = ("failed", "unparsed")
 
 
 def existing(work: Work) -> Artefact | None:
-    """The whole artefact of an earlier run, with nothing left in it that should be tried again."""
+    """The whole artefact of an earlier run, with nothing left in it that should be tried again.
+
+    Every byte of it is checked once a process. What is damaged is set aside and told, and counts as not there.
+
+    Raises:
+        results.errors.TornTable: If the manifest names a file outside the run folder.
+    """
     try:
         artefact = Artefact.model_validate_json(work.manifest.read_bytes())
-    except (FileNotFoundError, ValidationError):
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        _set_aside(work, work.manifest, "it is no manifest, or a torn one")
         return None
     if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
         return None
     if work.retry_failed and any(artefact.counts.get(status) for status in _ASKED_AGAIN):
         return None
     for ref in artefact.files.values():
-        path = work.folder / ref.path
-        if not path.is_file() or path.stat().st_size != ref.bytes:
+        file = damaged_parts.inside(work.folder, ref.path)
+        fault = damaged_parts.fault_of(file, ref.bytes, ref.sha256)
+        if fault is not None:
+            _set_aside(work, file, fault)
             return None
     return artefact
+
+
+def _set_aside(work: Work, file: Path, fault: str) -> None:
+    damaged_parts.set_aside(work.folder, work.stage, work.manifest, file, fault)
 
 
 def perform(stage: Stage, work: Work) -> Artefact:
@@ -180,6 +201,8 @@ def perform(stage: Stage, work: Work) -> Artefact:
         counts=dict(made.counts),
     )
     tables.write_bytes(work.manifest, artefact.model_dump_json(indent=1).encode())
+    if not artefact.counts.get("pending"):
+        damaged_parts.mended(work.folder, work.stage, work.manifest)
     return artefact
 
 

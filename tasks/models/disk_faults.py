@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory.errors import BadInput, CallRefused
+from results.tables import NO_ROOM
 
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})

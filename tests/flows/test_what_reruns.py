@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from memory.prompts import query_entities
-from results.errors import TornTable
 from tasks import answer, merge, plan
 from tasks.prompts import judge as judge_prompts
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
@@ -157,22 +156,3 @@ def test_another_embedder_is_no_business_of_a_lexical_memory(tmp_path: Path) -> 
     recalls = {work.batch: work for work in works if work.stage == "recall"}
     assert recalls["bm25-0000"].params["models"] == {}
     assert set(recalls["flat-0000"].params["models"]) == {"embedder"}
-
-
-def test_a_torn_part_is_made_again(again: Path) -> None:
-    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.*.parquet"))
-    whole = part.read_bytes()
-    part.write_bytes(whole[:-10])
-    assert run_in_loop(again, **STUDY).made_stages == ["answer"]
-    assert len(part.read_bytes()) == len(whole)
-
-
-def test_a_part_that_was_altered_is_named_and_not_used(again: Path) -> None:
-    part = next((again / "run" / "parts" / "answer").glob("flat*.answers.*.parquet"))
-    whole = bytearray(part.read_bytes())
-    whole[len(whole) // 2] ^= 0xFF
-    part.write_bytes(bytes(whole))
-    for made in (again / "run" / "parts" / "judge").iterdir():
-        made.unlink()
-    with pytest.raises(TornTable, match=part.name):
-        run_in_loop(again, **STUDY)

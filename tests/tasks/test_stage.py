@@ -54,7 +54,7 @@ def test_what_a_kill_leaves_behind_is_made_again(kept: str, tmp_path: Path) -> N
     assert again == existing(work) == first
 
 
-def test_a_file_of_the_right_size_but_other_bytes_is_named(tmp_path: Path) -> None:
+def test_a_file_that_changes_after_it_was_checked_is_named_and_not_read(tmp_path: Path) -> None:
     artefact = perform(Stage("s", 1, lambda _: made(1.0)), work_in(tmp_path))
     path = tmp_path / artefact.files["t"].path
     path.write_bytes(bytes(path.stat().st_size))

@@ -9,12 +9,14 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory.errors import BadInput, CallFailed
+from memory.errors import CallFailed
 from memory.models import ChatRequest, Reply
+from tasks.models.budget import Spent
 from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome, Reservation
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
+from tasks.models.store import Damaged
 from tasks.models.worst import chat_worst
 
 T = TypeVar("T")
@@ -45,6 +47,21 @@ class _Found:
     held: Reservation | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A call that `ask` would buy next.
+
+    Attributes:
+        call: The call.
+        worst: Its row in the ledger if it is sent and no reply is ever seen.
+        read: The asker's reader, which says whether a reply is usable.
+    """
+
+    call: Call
+    worst: Entry
+    read: Callable[[str], object]
+
+
 class GatewayChat:
     """A `memory.models.ChatModel`: a reply is bought once, an unusable one asked for again, boundedly.
 
@@ -55,7 +72,7 @@ class GatewayChat:
     def __init__(
         self, gateway: Gateway, provider: ChatProvider, settings: ChatSettings, place: Place, repeat: int = 0
     ) -> None:
-        self._gateway = gateway
+        self.gateway = gateway
         self._provider = provider
         self._settings = settings
         self._place = place
@@ -76,7 +93,7 @@ class GatewayChat:
         """See `memory.models.ChatModel.ask_many`. Stored replies come first, without threads."""
         asks = [self._prepare(request) for request in requests]
         settled = self._replay(asks, read)
-        if self._provider.local and not self._gateway.limits.budget.limits:
+        if self._provider.local and not self.gateway.limits.budget.limits:
             for start in range(0, len(asks), _CHUNK):
                 rows = [row for row in range(len(asks))[start : start + _CHUNK] if row not in settled]
                 settled |= self._compute(asks, rows, read)
@@ -88,8 +105,23 @@ class GatewayChat:
                 return failure
 
         missing = [row for row in range(len(asks)) if row not in settled]
-        rest = dict(zip(missing, self._gateway.each(settle, missing, self._provider.local), strict=True))
+        rest = dict(zip(missing, self.gateway.each(settle, missing, self._provider.local), strict=True))
         return [settled[row] if row in settled else rest[row] for row in range(len(asks))]
+
+    def missing(self, request: ChatRequest, read: Callable[[str], object]) -> Missing | None:
+        """The call that `ask` would buy next, or none if what is stored settles the request; nothing is entered."""
+        ask = self._prepare(request)
+        attempt = asked = 0
+        while asked <= self._reasks:
+            call = self._call(ask, attempt)
+            raw = self._stored(call.id)
+            if raw is None:
+                return Missing(call, self._worst(ask, call), read)
+            if unusable(raw, read) is None:
+                return None
+            attempt += 1
+            asked += self._counts(call)
+        return None
 
     def _prepare(self, request: ChatRequest) -> _Ask:
         return _Ask(request.task, self._provider.payload(request, self._settings))
@@ -98,11 +130,11 @@ class GatewayChat:
         return Call(self._provider.alias, self._settings.model, ask.payload, attempt, self._repeat)
 
     def _stored(self, call_id: str) -> RawReply | None:
-        record = self._gateway.store.reply(call_id)
+        record = self.gateway.store.reply(call_id)
         try:
             return None if record is None else _RAW_REPLY.validate_python(record)
         except ValidationError:
-            folder = self._gateway.store.folder
+            folder = self.gateway.store.folder
             raise BadInput(f"store {folder}: entry {call_id[:12]} is no reply; use another --store") from None
 
     def _replay(self, asks: Sequence[_Ask], read: Callable[[str], T]) -> dict[int, Reply[T]]:
@@ -117,7 +149,7 @@ class GatewayChat:
                 entries.append(entry)
                 if isinstance(result, Reply):
                     replies[row] = result
-        self._gateway.ledger.enter(entries)
+        self.gateway.ledger.enter(entries)
         return replies
 
     def _compute(
@@ -130,17 +162,17 @@ class GatewayChat:
             if call.id in found or self._stored(call.id) is not None:
                 continue
             try:
-                raw = self._provider.complete(call.model, call.payload, self._gateway.limits.chat.deadline)
+                raw = self._provider.complete(call.model, call.payload, self.gateway.limits.chat.deadline)
             except ProviderFault:
                 continue  # met again, and reported, when the row is asked for singly
             found[call.id] = _Found(raw, replayed=False, latency_ms=_milliseconds(begun))
-        self._gateway.store.keep_replies({call_id: asdict(item.raw) for call_id, item in found.items()})
+        self.gateway.store.keep_replies({call_id: asdict(item.raw) for call_id, item in found.items()})
         judged = {}
         for row in rows:
             call = self._call(asks[row], 0)
             if call.id in found:
                 judged[row] = self._judge(asks[row], call, found.pop(call.id), read)
-        self._gateway.ledger.enter([entry for _, entry in judged.values()])
+        self.gateway.ledger.enter([entry for _, entry in judged.values()])
         return {row: result for row, (result, _) in judged.items() if isinstance(result, Reply)}
 
     def _settle(self, ask: _Ask, read: Callable[[str], T]) -> Reply[T]:
@@ -149,40 +181,49 @@ class GatewayChat:
         A stored attempt counts as an ask, so that a bad call stays bad at no cost; with `retry_failed` it
         does not.
         """
-        limits = self._gateway.limits
-        reasks = 0 if self._provider.local else limits.reasks  # an offline model would say the same again
         attempt = asked = 0
         reason = ""
         while True:
             call = self._call(ask, attempt)
-            with self._gateway.buyers.hold(call.id):
+            with self.gateway.buyers.hold(call.id):
                 raw = self._stored(call.id)
-                if raw is None and asked > reasks:
+                if raw is None and asked > self._reasks:
                     raise CallFailed(
                         f"no usable reply in {attempt} attempt{'s'[: attempt > 1]}: {reason}", final=True
                     )
                 found = self._buy(ask, call) if raw is None else _Found(raw, replayed=True)
             result, entry = self._judge(ask, call, found, read)
-            self._gateway.enter([entry], found.held)
+            self.gateway.enter([entry], found.held)
             if isinstance(result, Reply):
                 return result
             reason = result
             attempt += 1
-            asked += not (found.replayed and limits.retry_failed)
+            asked += not found.replayed or self._counts(call)
+
+    @property
+    def _reasks(self) -> int:
+        return (
+            0 if self._provider.local else self.gateway.limits.reasks
+        )  # offline, the next would say the same
+
+    def _counts(self, call: Call) -> bool:
+        """Whether a stored attempt counts as an ask."""
+        return not self.gateway.limits.retry_failed or call.id in self.gateway.collected
 
     def _buy(self, ask: _Ask, call: Call) -> _Found:
+        self._gateway.check_unbought(self._place, [call.id])
         begun = time.perf_counter()
         try:
-            bought = self._gateway.buy(
+            bought = self.gateway.buy(
                 call.provider,
                 lambda seconds: self._provider.complete(call.model, call.payload, seconds),
-                self._gateway.limits.chat,
+                self.gateway.limits.chat,
                 [self._worst(ask, call)],
             )
         except ProviderFault as fault:
-            self._gateway.ledger.enter([self._failure(ask, call, fault, _milliseconds(begun))])
+            self.gateway.ledger.enter([self._failure(ask, call, fault, _milliseconds(begun))])
             raise CallFailed(fault.reason, final=not isinstance(fault, TransportFault)) from None
-        self._gateway.store.keep_replies({call.id: asdict(bought.reply)})
+        self.gateway.store.keep_replies({call.id: asdict(bought.reply)})
         return _Found(bought.reply, False, _milliseconds(begun), bought.retries, bought.held)
 
     def _judge(
@@ -203,31 +244,17 @@ class GatewayChat:
     def _entry(self, ask: _Ask, call: Call, found: _Found, outcome: Outcome, reason: str | None) -> Entry:
         raw = found.raw
         row = self._row(ask, call, outcome, reason, found.latency_ms, found.retries)
-        flags = () if raw.model.startswith(call.model) else ("model_differs",)
         if found.replayed:
-            return replace(row, model_returned=raw.model, usd=0.0, flags=flags)
-        tokens = (raw.prompt_tokens, raw.completion_tokens, raw.cached_tokens)
-        prices = self._gateway.limits.prices
-        dollars = prices.usd(call.provider, call.model, *tokens)
-        charged = (raw.prompt_tokens or 0) + (raw.completion_tokens or 0), dollars
-        if dollars is None or raw.prompt_tokens is None or raw.completion_tokens is None:
-            worst = chat_worst(call.provider, call.model, call.payload, prices)
-            charged = worst.tokens, worst.usd
-        return replace(
-            row,
-            model_returned=raw.model,
-            prompt_tokens=raw.prompt_tokens,
-            completion_tokens=raw.completion_tokens,
-            cached_tokens=raw.cached_tokens,
-            usd=dollars,
-            charged_tokens=charged[0],
-            charged_usd=charged[1],
-            flags=flags,
+            return replace(row, model_returned=raw.model, usd=0.0, flags=_remarks(row, raw))
+        prices = self.gateway.limits.prices
+        dollars = prices.usd(
+            call.provider, call.model, raw.prompt_tokens, raw.completion_tokens, raw.cached_tokens
         )
+        return billed(row, raw, dollars, lambda: chat_worst(call.provider, call.model, call.payload, prices))
 
     def _worst(self, ask: _Ask, call: Call) -> Entry:
         """The call's row if it is sent and no reply is ever seen."""
-        worst = chat_worst(call.provider, call.model, call.payload, self._gateway.limits.prices)
+        worst = chat_worst(call.provider, call.model, call.payload, self.gateway.limits.prices)
         row = self._row(ask, call, "lost", "sent, and the process ended before a reply was seen")
         return replace(row, charged_tokens=worst.tokens, charged_usd=worst.usd)
 
@@ -244,7 +271,7 @@ class GatewayChat:
         retries: int = 0,
     ) -> Entry:
         return Entry(
-            run=self._gateway.run,
+            run=self.gateway.run,
             stage=self._place.stage,
             condition=self._place.condition,
             call_id=call.id,
@@ -259,6 +286,39 @@ class GatewayChat:
             latency_ms=latency_ms,
             retries=retries,
         )
+
+
+def billed(row: Entry, raw: RawReply, dollars: float | None, worst: Callable[[], Spent]) -> Entry:
+    """A bought call's row with what the provider says of it; where it says too little, the worst is charged."""
+    charged = (raw.prompt_tokens or 0) + (raw.completion_tokens or 0), dollars
+    if dollars is None or raw.prompt_tokens is None or raw.completion_tokens is None:
+        most = worst()
+        charged = most.tokens, most.usd
+    return replace(
+        row,
+        model_returned=raw.model,
+        prompt_tokens=raw.prompt_tokens,
+        completion_tokens=raw.completion_tokens,
+        cached_tokens=raw.cached_tokens,
+        usd=dollars,
+        charged_tokens=charged[0],
+        charged_usd=charged[1],
+        flags=(*row.flags, *_remarks(row, raw)),
+    )
+
+
+def _remarks(row: Entry, raw: RawReply) -> tuple[str, ...]:
+    return () if raw.model.startswith(row.model) else ("model_differs",)
+
+
+def unusable(raw: RawReply, read: Callable[[str], object]) -> str | None:
+    """Why a reply is of no use, or none if it is."""
+    try:
+        _check(raw)
+        read(raw.text)
+    except ValueError as error:
+        return _unreadable(error)
+    return None
 
 
 def _check(raw: RawReply) -> None:

@@ -18,7 +18,7 @@ from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices, list_prices
 from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
 from tasks.models.retries import Patience, persist
-from tasks.models.store import Store
+from tasks.models.store import Damaged, Store
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -58,10 +58,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a call is made for, as the ledger shows it."""
+    """What a call is made for, as the ledger shows it.
+
+    Attributes:
+        was_bought: Whether its calls were all bought once, so that one that is missing was lost.
+    """
 
     stage: str
     condition: str = ""
+    was_bought: bool = False
 
 
 @dataclass(slots=True)
@@ -86,6 +91,7 @@ class Gateway:
         self.run = run
         self.limits = limits or Limits()
         self.buyers = KeyedLocks(store.folder / "buying")
+        self.collected: set[str] = set()  # ids of the calls that this process has collected from batches
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
         self._settled = threading.Condition()
@@ -112,6 +118,21 @@ class Gateway:
         self._threads.shutdown()
         self.ledger.close()
         self.store.close()
+
+    def check_unbought(self, place: Place, call_ids: Sequence[str]) -> None:
+        """Make sure, before calls that the store lacks are bought, that they were not bought once and lost.
+
+        Raises:
+            Damaged: If one was, and the user has not said to repair that.
+        """
+        if self.limits.repair:
+            return
+        for refusal in self.store.refusals(call_ids).values():
+            raise refusal
+        if place.was_bought:
+            raise Damaged(
+                f"the run's part was damaged, and store entry {call_ids[0][:12]} is lost, too; --repair buys it again"
+            )
 
     def buy(
         self, alias: str, ask: Callable[[float], T], patience: Patience, worst: Sequence[Entry]

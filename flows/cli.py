@@ -47,8 +47,9 @@ def main() -> None:
 
 
 def _end(line: str, code: int) -> None:
-    sys.stdout.flush()
-    sys.stderr.write(line + "\n")
+    from flows.plain import say
+
+    say(line)
     sys.exit(code)
 
 

@@ -1,22 +1,43 @@
-"""What a run shows while it works: a line that moves on a terminal, a line now and then elsewhere."""
+"""The terminal: what is printed there, and what a run shows while it works.
+
+Titles, ids, reasons and paths come from files and models that nobody vouches for. Whatever is printed through `console`
+or said by `say` has lost the characters that steer a terminal, and is never read as markup.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
+from results.rendering import printable
 from tasks.context import totals_now
 from tasks.progress import PROGRESS
 
 _WIDTH_OF_A_LOG = 120
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
+
+class PlainConsole(Console):
+    """A console that prints what is there: no markup, no emoji codes, no escapes but its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of something printable, without what steers a terminal."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+console = PlainConsole(
+    highlight=False,
+    markup=False,
+    emoji=False,
+    width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG,
+)
 
 _EVERY_TERMINAL = 0.5
 _EVERY_LOG = 15.0
@@ -46,7 +67,7 @@ def line(started: float) -> str:
 @contextmanager
 def watch(folder: Path) -> Iterator[None]:
     """Show progress until the block ends."""
-    console.print(f"run: {folder}")
+    console.print(f"run: {folder}", soft_wrap=True)
     ended = threading.Event()
     thread = threading.Thread(target=_show, args=(ended,), name="progress", daemon=True)
     thread.start()

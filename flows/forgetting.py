@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.representation import WORKERS, carry
+from flows.representation import STORE, WORKERS, carry
 from tasks.forgetting_study import ForgettingStudy
 
 
@@ -15,8 +15,11 @@ from tasks.forgetting_study import ForgettingStudy
     flow_run_name="{study.study} on {study.benchmark}",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     validate_parameters=True,
+    result_serializer="json",
 )
-def forgetting(study: ForgettingStudy, data: str = "", store: str = "results/store", out: str = "") -> str:
+def forgetting(
+    study: ForgettingStudy, data: str = "", store: str = str(STORE), out: str = "", outside: bool = False
+) -> str:
     """Run the forgetting study.
 
     Args:
@@ -24,8 +27,9 @@ def forgetting(study: ForgettingStudy, data: str = "", store: str = "results/sto
         data: The benchmark's file, or a folder that holds it under its usual name; the sample needs none.
         store: Folder of calls, extractions and vectors that all runs share.
         out: Folder of this run; by default one under results/runs that is named after the study.
+        outside: Allow files and folders outside of the project's folder.
 
     Returns:
         The run folder.
     """
-    return carry(study, data, store, out)
+    return carry(study, data, store, out, outside)

@@ -3,7 +3,8 @@
 A user who has a server (PREFECT_API_URL) keeps every setting of it. Without one, Prefect starts a server for this
 process alone, which nobody can look at. Its services that record task runs for the UI would only fill a queue that it
 then fails to drain at shutdown, so they are not started; flow runs are recorded all the same. All that Prefect logs
-goes to `prefect.log` in the run folder; failures reach the terminal as the states of the task runs.
+goes to `prefect.log` in the run folder; failures reach the terminal as the states of the task runs. What a run keeps in
+Prefect's storage is JSON: nothing is pickled, so nothing that somebody else could have written is unpickled.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def quiet_prefect(folder: Path) -> None:
     settings = {
         "PREFECT_LOGGING_SETTINGS_PATH": str(Path(__file__).with_name("prefect_logging.yml")),
         "PREFECT_LOGGING_HANDLERS_FILE_FILENAME": str(folder / "prefect.log"),
+        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
     }
     if "PREFECT_API_URL" not in os.environ:
         settings |= _SHORT_LIVED_SERVER

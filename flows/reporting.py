@@ -40,7 +40,7 @@ _COMPARED = ("f1", "judge")
 def print_run(folder: Path) -> None:
     """Print a run's headline, what is missing in it, what it has cost, and where its tables lie."""
     run = read_run(folder)
-    console.print(f"[bold]{run.study.study}[/] on {run.variant}", highlight=False)
+    console.print(Text.assemble((run.study.study, "bold"), f" on {run.variant}"))
     print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)
@@ -208,7 +208,7 @@ def print_comparison(a: str, b: str, *, as_json: bool, resamples: int, seed: int
 
     found = compare(a, b, resamples=resamples, seed=seed)
     if as_json:
-        print(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False))  # noqa: T201
+        print(json.dumps(found.to_json(), allow_nan=False))  # noqa: T201
     else:
         console.print(found)
 

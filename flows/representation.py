@@ -14,11 +14,13 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from tasks.context import closed_models
 from tasks.kinds import make_study
 from tasks.orchestrate import in_prefect
+from tasks.places import inside
 from tasks.runs import read_run
 from tasks.start import carry_out, judge_anew, start
 from tasks.study import Study
 
 WORKERS = 2
+STORE = Path("results/store")
 
 
 class RunIncomplete(Exception):
@@ -31,8 +33,11 @@ class RunIncomplete(Exception):
     flow_run_name="{study.study} on {study.benchmark}",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     validate_parameters=True,
+    result_serializer="json",
 )
-def representation(study: Study, data: str = "", store: str = "results/store", out: str = "") -> str:
+def representation(
+    study: Study, data: str = "", store: str = str(STORE), out: str = "", outside: bool = False
+) -> str:
     """Run the representation study.
 
     Args:
@@ -40,20 +45,26 @@ def representation(study: Study, data: str = "", store: str = "results/store", o
         data: The benchmark's file, or a folder that holds it under its usual name; the sample needs none.
         store: Folder of calls, extractions and vectors that all runs share.
         out: Folder of this run; by default one under results/runs that is named after the study.
+        outside: Allow files and folders outside of the project's folder.
 
     Returns:
         The run folder.
     """
-    return carry(study, data, store, out)
+    return carry(study, data, store, out, outside)
 
 
-def carry(study: Study, data: str, store: str, out: str) -> str:
+def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str:
     """The body of every study's flow: start or find the run, carry it out, and end in a state that is true.
 
     Raises:
+        BadInput: If a path lies outside of the project's folder, and `outside` does not allow it.
         RunIncomplete: If rows are left that the same command will try again.
     """
-    folder, run = start(study, Path(data) if data else None, Path(store), Path(out) if out else None)
+    found, kept, made = (
+        inside(Path(path), name, outside=outside) if path else None
+        for name, path in (("data", data), ("store", store), ("out", out))
+    )
+    folder, run = start(study, found, kept or STORE, made)
     with closed_models():
         finished = carry_out(folder, run, in_prefect, retry_failed=study.retry_failed)
     if finished.status == "incomplete":
@@ -65,20 +76,25 @@ def carry(study: Study, data: str, store: str, out: str) -> str:
     name="rejudge",
     description="Judge the answers of a run with another judge; nothing is answered again.",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
+    result_serializer="json",
 )
-def rejudge(run: str, judge: Literal["", "paper", "per_type"] = "", model: str = "") -> str:
+def rejudge(
+    run: str, judge: Literal["", "paper", "per_type"] = "", model: str = "", outside: bool = False
+) -> str:
     """Judge the answers of a run anew.
 
     Args:
         run: The run folder.
         judge: The judge's prompt; empty keeps the run's.
         model: The judging model as provider:model; empty keeps the run's.
+        outside: Allow files and folders outside of the project's folder.
 
     Returns:
         The folder of the new verdicts, metrics and tables.
     """
-    folder = Path(run).resolve()
+    folder = inside(Path(run), "run", outside=outside).resolve()
     found = read_run(folder)
+    inside(Path(found.store), "the run's store", outside=outside)
     fields = found.study.model_dump()
     fields["judge"] = judge or fields["judge"]
     fields["models"]["judge"] = model or fields["models"]["judge"]

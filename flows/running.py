@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from flows.console import console, watch
+from flows.plain import say
 from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
@@ -64,15 +64,16 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     quiet_prefect(folder)
     flow = _flow_of(study)
     with watch(folder):
-        state = flow(study, str(data or ""), str(store), str(folder), return_state=True)
+        # Whoever types a path may name any; a parameter that comes through Prefect may not.
+        state = flow(study, str(data or ""), str(store), str(folder), outside=True, return_state=True)
     finished = read_run(folder)
     if finished.status == "complete":
         print_run(folder)
         return 0
     if finished.status == "incomplete":
         print_run(folder)
-    sys.stderr.write(f"{finished.status}: {finished.reason or state.message}\n")
-    sys.stderr.write(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}\n")
+    say(f"{finished.status}: {finished.reason or state.message}")
+    say(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}")
     return INCOMPLETE if finished.status == "incomplete" else STOPPED
 
 
@@ -104,13 +105,14 @@ def rejudge_run(folder: Path, judge: str) -> int:
     from flows.representation import rejudge
 
     with watch(folder):
-        state = rejudge(str(folder), prompt, model, return_state=True)
+        state = rejudge(str(folder), prompt, model, outside=True, return_state=True)
     failure = state.result(raise_on_failure=False)
     if isinstance(failure, BadInput):
         raise failure
     if not state.is_completed():
-        sys.stderr.write(f"stopped: {state.message}\nLog: {folder / 'prefect.log'}\n")
+        say(f"stopped: {state.message}")
+        say(f"Log: {folder / 'prefect.log'}")
         return STOPPED
     print_tables(Path(state.result()))
-    console.print(f"Parquet: {state.result()}", soft_wrap=True, markup=False)
+    console.print(f"Parquet: {state.result()}", soft_wrap=True)
     return 0

@@ -12,6 +12,7 @@ from tasks.models.catalogue import BUNDLES, OFFLINE, PROVIDERS, ModelChoice, emb
 from tasks.models.chat import GatewayChat
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
+from tasks.models.keys import BLOCK, left_to_the_run, openai_key
 from tasks.models.offline_provider import OfflineProvider
 from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
 
@@ -51,7 +52,9 @@ def require(choice: ModelChoice) -> None:
         BadInput: If a key is missing or an address is none.
     """
     for name in (choice.extractor, choice.query, choice.answerer, choice.judge, choice.embedder):
-        provider(_split(name)[0])
+        alias, _ = _split(name)
+        if not (alias == "openai" and left_to_the_run()):
+            provider(alias)
 
 
 def chat_model(
@@ -90,9 +93,7 @@ def provider(alias: str) -> Provider:
         BadInput: If a key is missing or an address is none.
     """
     if alias == "openai":
-        return _openai(
-            os.environ.get("OPENAI_API_KEY", "").strip(), os.environ.get("OPENAI_BASE_URL") or None
-        )
+        return _openai(openai_key(), os.environ.get("OPENAI_BASE_URL") or None)
     if alias == "ollama":
         return _ollama(os.environ.get("OLLAMA_HOST") or None)
     return _offline()
@@ -118,7 +119,10 @@ def _openai(key: str, base_url: str | None) -> OpenAIProvider:
     from tasks.models.openai_provider import OpenAIProvider
 
     if not key:
-        raise BadInput("OPENAI_API_KEY is not set: export it, or choose --models offline")
+        raise BadInput(
+            "OPENAI_API_KEY is not set: export it, or keep it in the Prefect Secret block that "
+            f"PALIMPSEST_OPENAI_KEY_BLOCK names (in a deployment: {BLOCK}), or choose --models offline"
+        )
     return OpenAIProvider(key, base_url)
 
 

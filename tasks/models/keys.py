@@ -34,9 +34,9 @@ def openai_key() -> str:
     return key or (_block(os.environ.get(_BLOCK_VARIABLE) or BLOCK) if _in_prefect() else "")
 
 
-def promised() -> bool:
-    """Whether a block has been named that a Prefect run will find the key in."""
-    return bool(os.environ.get(_BLOCK_VARIABLE))
+def left_to_the_run() -> bool:
+    """Whether the environment has no key but names a block, which only a Prefect run looks up."""
+    return not os.environ.get("OPENAI_API_KEY", "").strip() and bool(os.environ.get(_BLOCK_VARIABLE))
 
 
 def held() -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from prefect.testing.utilities import prefect_test_harness
 from flows.representation import rejudge, representation
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
 from tasks.kinds import make_study
-from tasks.orchestrate import StageFailed, as_task, in_prefect
+from tasks.failures import StageFailed
+from tasks.orchestrate import as_task, in_prefect
 from tasks.runs import read_run
 from tasks.stage import Made, Stage, Work
 from tasks.study import Study
@@ -40,7 +41,7 @@ def small() -> Study:
 
 def run(folder: Path, study: Study) -> State[Any]:
     state: State[Any] = representation(
-        study, store=str(folder / "store"), out=str(folder / "run"), return_state=True
+        study, store=str(folder / "store"), out=str(folder / "run"), outside=True, return_state=True
     )
     return state
 
@@ -176,7 +177,7 @@ def test_a_run_that_stops_says_so_and_why(tmp_path: Path, monkeypatch: pytest.Mo
 def test_rejudging_answers_nothing_again_and_keeps_the_old_verdicts(tmp_path: Path) -> None:
     assert run(tmp_path, small()).is_completed()
     before = (tmp_path / "run" / "verdicts.parquet").read_bytes()
-    state: State[Any] = rejudge(str(tmp_path / "run"), "per_type", return_state=True)
+    state: State[Any] = rejudge(str(tmp_path / "run"), "per_type", outside=True, return_state=True)
     assert state.is_completed()
     folder = Path(state.result())
     assert (folder / "verdicts.parquet").exists()

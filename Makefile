@@ -18,9 +18,10 @@ lint: .venv/tested
 bench: .venv/tested
 	for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py); done
 
-# Kills a study a hundred times; some ten minutes.
+# Kills a study a hundred times, and lies to one; some ten minutes.
 torture: .venv/tested
 	$(BIN)/python -m tests.torture.crash 100 --seed 1
+	$(BIN)/python -m tests.torture.lies --seed 1
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

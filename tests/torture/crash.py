@@ -157,7 +157,7 @@ class Killer:
                 process.wait(timeout=600)
         elif moment == "start":
             process = self._user.start(*self._words)
-            self._after_seconds(process, self._random.uniform(0.05, self._calm.seconds_to_first))
+            self._after_seconds(process, self._random.uniform(0.0, 0.7 * self._calm.seconds_to_first))
         else:
             process = self._user.start(*self._words)
             self._after_changes(process, self._random.randint(1, 40))

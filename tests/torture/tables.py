@@ -12,7 +12,7 @@ from results import tables
 from tests.tasks.models.fakes import Request, inputs
 
 # The ledger tells of attempts, so it differs; `run.json` names folders and versions.
-_LEDGER = "calls.parquet"
+LEDGER = "calls.parquet"
 
 
 def said(run: Path) -> dict[str, str]:
@@ -20,14 +20,14 @@ def said(run: Path) -> dict[str, str]:
     found = {}
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run).as_posix()
-        if name.startswith("parts/") or name == _LEDGER:
+        if name.startswith("parts/") or name == LEDGER:
             continue
         if path.suffix == ".parquet":
             found[name] = tables.content_hash({name: pq.read_table(path)})
         elif path.suffix in (".md", ".tex"):
             found[name] = path.read_text(encoding="utf-8")
     found["run.json"] = json.dumps(_ending(run), sort_keys=True)
-    found[_LEDGER] = " ".join(sorted(set(pq.read_table(run / _LEDGER)["call_id"].to_pylist())))
+    found[LEDGER] = " ".join(sorted(set(pq.read_table(run / LEDGER)["call_id"].to_pylist())))
     return found
 
 

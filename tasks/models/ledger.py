@@ -198,13 +198,14 @@ class Ledger:
         Args:
             entries: The rows that the calls become if nobody comes back from them, all of one run and stage.
             budget: The run's.
-            owner: Who comes back from them; by default this process, so that its death ends the calls.
+            owner: Who comes back from them; by default this process, so that its death ends the calls. All that is
+                held for another owner is one reservation of the owner's name.
 
         Raises:
             BudgetExhausted: If the budget will never cover them.
         """
         worst = sum((Spent(1, e.charged_tokens or 0, e.charged_usd or 0.0) for e in entries), Spent())
-        reservation, now = uuid.uuid4().hex, time.time()
+        reservation, now = owner or uuid.uuid4().hex, time.time()
         with self._lock:
             self._live()
             with self._connection:
@@ -222,6 +223,12 @@ class Ledger:
         if reservation is not None:
             with self._lock, self._connection:
                 self._connection.execute("DELETE FROM reserved WHERE reservation = ?", (reservation,))
+
+    def in_batches(self) -> dict[Reservation, list[Entry]]:
+        """The rows held for batches at providers, by owner; see `spending.BATCH`."""
+        with self._lock:
+            found = spending.in_batches(self._connection, _COLUMNS)
+        return {owner: [_entry_of(row) for row in rows] for owner, rows in found.items()}
 
     def spent(self, run: str, stage: str = "") -> Spent:
         """What a run, or one of its stages, has spent so far, as a budget counts."""
@@ -296,3 +303,8 @@ class Ledger:
             self._connection.executemany(_INSERT, self._replays + rows)
             spending.add(self._connection, first)
         self._replays = []
+
+
+def _entry_of(row: Sequence[Any]) -> Entry:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    return Entry(**values | {"flags": tuple(values["flags"].split())})

@@ -12,10 +12,13 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from memory.errors import BudgetExhausted
 from tasks.models.budget import Budget, Cap, Spent
 
+BATCH = "batch "
+"""How the name of an owner begins that is a batch at a provider: it outlives every process."""
 BOUGHT = "('paid', 'unusable', 'lost')"
 """Outcomes that count against a budget."""
 
@@ -54,11 +57,13 @@ def add(connection: sqlite3.Connection, first: int) -> None:
     )
 
 
-def spent(connection: sqlite3.Connection, table: str, run: str, stage: str) -> Spent:
-    """Sums over a run, or one of its stages, of `spent` or of `reserved`."""
+def spent(connection: sqlite3.Connection, table: str, run: str, stage: str, owners: str = "%") -> Spent:
+    """Sums over a run, or one of its stages, of `spent`, or of `reserved` by owners (as in LIKE)."""
     columns = "calls, tokens, usd" if table == "spent" else "1, charged_tokens, charged_usd"
     calls, tokens, usd = (f"COALESCE(SUM({column}), 0)" for column in columns.split(", "))
     where = "run = ?" + (" AND stage = ?" if stage else "")
+    if table == "reserved":
+        where += f" AND owner LIKE '{owners}'"
     found = connection.execute(
         f"SELECT {calls}, {tokens}, {usd} FROM {table} WHERE {where}",  # noqa: S608
         (run, stage) if stage else (run,),
@@ -75,11 +80,22 @@ def covered(connection: sqlite3.Connection, run: str, stage: str, worst: Spent, 
     free = True
     for name, cap in budget.caps(stage):
         gone = spent(connection, "spent", run, name)
-        if limit := cap.exceeded(gone + worst):
-            raise BudgetExhausted(_refusal(name, cap, limit, gone, worst), name)
+        # Nobody waits here for a batch to settle: that takes up to a day, and somebody who comes back for it.
+        batches = spent(connection, "reserved", run, name, f"{BATCH}%")
+        if limit := cap.exceeded(gone + batches + worst):
+            raise BudgetExhausted(_refusal(name, cap, limit, gone + batches, worst), name)
         held = spent(connection, "reserved", run, name)
         free = free and not cap.exceeded(gone + held + worst)
     return free
+
+
+def in_batches(connection: sqlite3.Connection, columns: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
+    """The columns wanted of all rows that batches will come back from, by owner."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    wanted = f"SELECT owner, {', '.join(columns)} FROM reserved WHERE owner LIKE '{BATCH}%' ORDER BY rowid"  # noqa: S608
+    for owner, *row in connection.execute(wanted):
+        found.setdefault(owner, []).append(tuple(row))
+    return found
 
 
 def _refusal(stage: str, cap: Cap, limit: str, gone: Spent, worst: Spent) -> str:
@@ -95,7 +111,7 @@ def _refusal(stage: str, cap: Cap, limit: str, gone: Spent, worst: Spent) -> str
 def lose_orphans(connection: sqlite3.Connection, alive: Path, columns: Sequence[str]) -> None:
     """Enter the calls that dead processes had under way as lost: they may have been billed."""
     for (owner,) in connection.execute("SELECT DISTINCT owner FROM reserved").fetchall():
-        if owner.startswith("batch ") or _lives(alive, owner):
+        if owner.startswith(BATCH) or _lives(alive, owner):
             continue
         first = connection.execute("SELECT COALESCE(MAX(rowid), 0) + 1 FROM calls").fetchone()[0]
         names = ", ".join(columns)

@@ -16,7 +16,7 @@ from memory.models import ChatModel, ChatRequest, Embedded, Embedder, Reply
 from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
-from tasks.models.bundles import chat_model, embedder
+from tasks.models.bundles import chat_model, embedder, simulated_chat_model, simulated_embedder
 from tasks.models.catalogue import ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
@@ -24,6 +24,7 @@ from tasks.models.offline import minilm
 from tasks.models.offline.chat import VERSIONS
 from tasks.models.prices import list_prices
 from tasks.models.providers import JsonMode
+from tasks.models.simulated import Simulation
 from tasks.models.store import Store
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run, read_run
@@ -37,6 +38,17 @@ _lock = threading.Lock()
 _gateways: dict[tuple[str, str, bool], Gateway] = {}
 _last = [Totals()]
 _users = [0]
+_simulations: dict[str, Simulation] = {}
+
+
+def _gateway(store: str, run: str, limits: Limits) -> Gateway:
+    """The process's one gateway of a run; its limits are those of whoever comes first."""
+    with _lock:
+        key = (store, run, limits.retry_failed)
+        if key not in _gateways:
+            folder = Path(store)
+            _gateways[key] = Gateway(Store(folder), Ledger(folder), run, limits)
+        return _gateways[key]
 
 
 def _limits(study: Study) -> Limits:
@@ -77,6 +89,16 @@ def closed_models() -> Iterator[None]:
                 gateway.close()
             if not _users[0]:
                 _gateways.clear()
+
+
+@contextmanager
+def simulated(folder: Path, simulation: Simulation) -> Iterator[None]:
+    """Let the works of a run folder open models that are not asked, until the end of the block."""
+    _simulations[str(folder)] = simulation
+    try:
+        yield
+    finally:
+        del _simulations[str(folder)]
 
 
 def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
@@ -138,31 +160,33 @@ def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
         return Undeclared()
     json_mode: JsonMode = "object" if model["is"] == "object" else "schema"
     cap = int(model["reply_cap"]) if "reply_cap" in model else None
-    return chat_model(
-        _gateway_of(work), model["name"], _place(work), json_mode=json_mode, reply_cap=cap, repeat=repeat
-    )
+    name, place, simulation = model["name"], _place(work), _simulations.get(work.run)
+    if simulation is not None:
+        return simulated_chat_model(
+            simulation, name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat
+        )
+    return chat_model(_gateway_of(work), name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat)
 
 
 def open_embedder(work: Work) -> Embedder:
     """The embedder that the work declares, or one that refuses."""
     model = work.params["models"].get("embedder")
-    return Undeclared() if model is None else embedder(_gateway_of(work), model["name"], _place(work))
+    if model is None:
+        return Undeclared()
+    if work.run in _simulations:
+        return simulated_embedder(_simulations[work.run], model["name"], _place(work))
+    return embedder(_gateway_of(work), model["name"], _place(work))
 
 
 def _gateway_of(work: Work) -> Gateway:
-    """The process's one gateway of the work's run."""
     run = read_run(work.folder)
-    key = (work.store, run.name, work.retry_failed)
-    with _lock:
-        if key not in _gateways:
-            folder = Path(work.store)
-            limits = replace(_limits(run.study), retry_failed=work.retry_failed)
-            _gateways[key] = Gateway(Store(folder), Ledger(folder), run.name, limits)
-        return _gateways[key]
+    return _gateway(work.store, run.name, replace(_limits(run.study), retry_failed=work.retry_failed))
 
 
 def _place(work: Work) -> Place:
-    return Place(work.stage, work.params.get("condition", {}).get("name", ""))
+    # Works on a condition's artefacts are named after it, with the batch: `flat-0000`.
+    condition = work.params.get("condition", {}).get("name") or work.batch.rpartition("-")[0]
+    return Place(work.stage, condition, work.was_damaged)
 
 
 def open_memory(arm: Mapping[str, Any], work: Work) -> MemorySystem:

@@ -9,6 +9,8 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from memory.errors import CallFailed
+from memory.models import Embedded
 from memory.systems import find
 from results.schemas import vectors as vectors_schema
 from tasks.context import open_embedder, open_memory
@@ -59,7 +61,16 @@ def make(work: Work) -> Made:
     """Embed every so-manieth text, so that all batches have texts of all lengths and take alike."""
     texts = texts_of(work)[work.params["first"] :: work.params["step"]]
     embedder = open_embedder(work)
-    embedded = embedder.embed(texts)
+    counts: dict[str, int] = {}
+    try:
+        embedded = embedder.embed(texts)
+    except CallFailed:
+        # What it has bought is in the store; memories that need the rest say so in their rows.
+        texts, counts, embedded = (
+            [],
+            {"pending": len(texts)},
+            Embedded(np.zeros((0, embedder.dimensions), np.float32)),
+        )
     kept = [row for row in range(len(texts)) if row not in embedded.failures]
     flat = np.ascontiguousarray(embedded.vectors[kept], dtype=np.float32).reshape(-1)
     table = pa.table(
@@ -70,7 +81,7 @@ def make(work: Work) -> Made:
         ],
         schema=vectors_schema(embedder.dimensions),
     )
-    return Made({"vectors": table}, {"ok": len(kept), "failed": len(embedded.failures)})
+    return Made({"vectors": table}, {"ok": len(kept), "failed": len(embedded.failures), **counts})
 
 
 STAGE = Stage("embed", 1, make)

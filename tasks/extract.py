@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from memory.conversation import History
 from memory.errors import CallFailed
 from memory.extraction import ExtractedEdge, ExtractedNode, Extraction
 from memory.models import Reply
@@ -93,6 +94,35 @@ def _from_json(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "attributes": json.loads(fields["attributes"])}
 
 
+def require_extracted(work: Work, history: History) -> None:
+    """Pass if every turn of a history was asked for: on a memory of half a history nothing should be bought.
+
+    Raises:
+        CallFailed: If the next run still asks for some of its turns.
+    """
+    _, _, contents = loaded(work)
+    pending = _pending(work.run, _parts(work))
+    missing = sum(contents[turn.id] in pending for turn in history.turns) if pending else 0
+    if missing:
+        raise CallFailed(f"{missing} of its turns are still to be extracted", final=False)
+
+
+def _parts(work: Work) -> tuple[str, ...]:
+    inputs = work.inputs.items()
+    return tuple(artefact.model_dump_json() for name, artefact in inputs if name.startswith("extract-"))
+
+
+@lru_cache(maxsize=2)
+def _pending(run: str, artefacts: tuple[str, ...]) -> frozenset[str]:
+    """The contents that the next run asks for again."""
+    found: set[str] = set()
+    for text in artefacts:
+        table = Artefact.model_validate_json(text).read(Path(run), "extractions", EXTRACTIONS)
+        rows = table.select(["content", "final"]).to_pylist()
+        found.update(row["content"] for row in rows if row["final"] is False)
+    return frozenset(found)
+
+
 @lru_cache(maxsize=2)
 def _extracted(run: str, artefacts: tuple[str, ...]) -> dict[str, Extraction]:
     found: dict[str, Extraction] = {}
@@ -105,7 +135,6 @@ def _extracted(run: str, artefacts: tuple[str, ...]) -> dict[str, Extraction]:
 
 def extracted(work: Work) -> dict[str, Extraction]:
     """All extractions by turn id, from a work's inputs `load` and `extract-*`; kept per process."""
-    parts = [artefact for name, artefact in work.inputs.items() if name.startswith("extract-")]
-    by_content = _extracted(work.run, tuple(part.model_dump_json() for part in parts))
+    by_content = _extracted(work.run, _parts(work))
     _, _, contents = loaded(work)
     return {turn: by_content[content] for turn, content in contents.items() if content in by_content}

@@ -21,7 +21,7 @@ from memory.graph import stamp
 from memory.systems import find
 from memory.systems.graph import GraphMemory
 from tasks.context import memory_models, open_memory
-from tasks.extract import extracted
+from tasks.extract import extracted, require_extracted
 from tasks.load import loaded
 from tasks.stage import Made, Stage, Work
 
@@ -70,6 +70,8 @@ def _turns(work: Work) -> Iterator[Session]:
 def make(work: Work) -> Made:
     """Merge a segment, with a forgetting pass whenever the work's `schedule` has one due."""
     extractions = extracted(work)
+    for history in loaded(work)[0].values():
+        require_extracted(work, history)
     memory = (
         graph_of(work, "before") if "before" in work.inputs else open_memory(work.params["condition"], work)
     )

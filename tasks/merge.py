@@ -9,26 +9,62 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory.conversation import History, Session
+from memory.errors import CallFailed
+from memory.protocol import MemorySystem
+from memory.systems import find
 from tasks.context import open_memory
-from tasks.extract import extracted
+from tasks.extract import extracted, require_extracted
 from tasks.load import loaded
-from tasks.stage import Made, Stage, Work
+from tasks.stage import Made, Stage, Work, count
+
+UNBUILT = "unbuilt"
+"""Table of the histories whose memory could not be built; it is there if there are any."""
+_COLUMNS: dict[str, pa.DataType] = {
+    "history": pa.string(),
+    "status": pa.string(),
+    "reason": pa.string(),
+    "final": pa.bool_(),
+}
+_UNBUILT = pa.schema(_COLUMNS)
 
 
 def make(work: Work) -> Made:
     """Build the memories of a batch of histories and keep them as tables with a `history` column."""
-    histories, _, _ = loaded(work)
-    extractions = extracted(work)
     parts: dict[str, list[pa.Table]] = {}
+    unbuilt: list[dict[str, Any]] = []
     for name in work.params["histories"]:
-        memory = open_memory(work.params["condition"], work)
-        for session in in_order(histories[name], work.params["condition"]["settings"]):
-            memory.remember(session, extractions)
+        try:
+            memory = remembered(work, name)
+        except CallFailed as failed:
+            unbuilt.append(
+                {"history": name, "status": "failed", "reason": failed.reason, "final": failed.final}
+            )
+            continue
         for table, rows in memory.tables().items():
             history = pa.array([name] * rows.num_rows, pa.string())
             parts.setdefault(table, []).append(rows.add_column(0, "history", history))
     tables = {name: pa.concat_tables(part) for name, part in parts.items()}
-    return Made(tables, {"ok": len(work.params["histories"])})
+    counts = count(unbuilt)
+    if unbuilt:
+        tables[UNBUILT] = pa.Table.from_pylist(unbuilt, schema=_UNBUILT)
+    return Made(tables, {"ok": len(work.params["histories"]) - len(unbuilt), **counts})
+
+
+def remembered(work: Work, name: str) -> MemorySystem:
+    """A new memory of the work's condition that has heard a whole history.
+
+    Raises:
+        CallFailed: If a turn's extraction or vector is not there.
+    """
+    condition = work.params["condition"]
+    history = loaded(work)[0][name]
+    if find(condition["system"]).needs_extractions:
+        require_extracted(work, history)
+    memory = open_memory(condition, work)
+    extractions = extracted(work)
+    for session in in_order(history, condition["settings"]):
+        memory.remember(session, extractions)
+    return memory
 
 
 def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ...]:
@@ -40,8 +76,13 @@ STAGE = Stage("merge", 2, make)
 
 
 def merged(work: Work, history: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The tables of one history's memory, out of those of its batch."""
-    return {
-        name: table.filter(pc.field("history") == pc.scalar(history)).drop_columns(["history"])
-        for name, table in tables.items()
-    }
+    """The tables of one history's memory, out of those of its batch.
+
+    Raises:
+        CallFailed: If it could not be built.
+    """
+    mine = {name: table.filter(pc.field("history") == pc.scalar(history)) for name, table in tables.items()}
+    if UNBUILT in mine and mine[UNBUILT].num_rows:
+        row = mine[UNBUILT].to_pylist()[0]
+        raise CallFailed(row["reason"], final=row["final"])
+    return {name: table.drop_columns(["history"]) for name, table in mine.items() if name != UNBUILT}

@@ -18,21 +18,11 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture, as_completed
 
+from tasks.failures import StageFailed
 from tasks.progress import PROGRESS
 from tasks.stage import Artefact, Stage, Work, existing, perform
 
 INFRASTRUCTURE = (OSError, sqlite3.OperationalError)
-
-
-class StageFailed(Exception):
-    """Some works of a stage could not be carried out; what the others made is kept."""
-
-    def __init__(self, stage: str, errors: Sequence[BaseException]) -> None:
-        reasons = list(dict.fromkeys(f"{error}" or type(error).__name__ for error in errors))
-        more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
-        super().__init__(f"stage {stage}: {reasons[0]}{more}")
-        self.stage = stage
-        self.errors = tuple(errors)
 
 
 def cache_key(_: TaskRunContext, parameters: dict[str, Any]) -> str:

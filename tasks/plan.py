@@ -16,6 +16,7 @@ from memory.systems import find
 from results.schemas import QUESTIONS
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
 from tasks.context import declared, query_prompt_hash
+from tasks.failures import check_share
 from tasks.prompts.answer import Profile
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work, existing, perform
@@ -93,6 +94,7 @@ class Plan:
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         artefacts = self._execute(stage, works) if works else []
         self.made.by_stage[stage.name] = artefacts
+        check_share(self._folder, stage.name, artefacts, self._study.max_failed)
         return artefacts
 
     def _work(self, stage: Stage, batch: str, params: dict[str, Any], inputs: dict[str, Artefact]) -> Work:

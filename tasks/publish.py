@@ -30,7 +30,13 @@ _ONE_FILE = (
 
 def _parts(folder: Path, artefacts: Sequence[Artefact], table: str) -> Iterator[pa.Table]:
     for artefact in artefacts:
-        yield artefact.read(folder, table)
+        if table in artefact.files:
+            yield artefact.read(folder, table)
+
+
+def _tables_of(artefacts: Sequence[Artefact]) -> list[str]:
+    """The tables of a stage's artefacts; one of which nothing could be built may lack some."""
+    return list(dict.fromkeys(table for artefact in artefacts for table in artefact.files))
 
 
 def about(run: Run) -> dict[str, str]:
@@ -44,7 +50,7 @@ def about(run: Run) -> dict[str, str]:
 
 
 def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
-    """Write every table of the run as one Parquet file, holding one part at a time.
+    """Write every table that the run has made as one Parquet file, holding one part at a time.
 
     Each says in its metadata which run it is of, and which data that has read.
 
@@ -54,7 +60,7 @@ def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
-        for table in artefacts[0].files:
+        for table in _tables_of(artefacts):
             path = folder / "graphs" / condition / f"{table}.parquet"
             tables.write_parts(path, _parts(folder, artefacts, table), about(run))
     _stores(folder, run, made)
@@ -104,11 +110,12 @@ def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
 def _one_file_a_table(folder: Path, to: Path, run: Run, made: Artefacts, stages: Sequence[str]) -> None:
     for stage in stages:
         artefacts = made.by_stage.get(stage, [])
-        for table in artefacts[0].files if artefacts else ():
+        for table in _tables_of(artefacts):
             tables.write_parts(to / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
 
 
 def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
-    for row in made.by_stage["bootstrap"][0].read(folder, "paper_text").to_pylist():
-        tables.write_bytes(to / f"{row['table']}.md", row["markdown"].encode())
-        tables.write_bytes(to / f"{row['table']}.tex", row["latex"].encode())
+    for artefact in made.by_stage.get("bootstrap", []):
+        for row in artefact.read(folder, "paper_text").to_pylist():
+            tables.write_bytes(to / f"{row['table']}.md", row["markdown"].encode())
+            tables.write_bytes(to / f"{row['table']}.tex", row["latex"].encode())

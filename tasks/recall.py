@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from memory import tokens
@@ -13,10 +14,9 @@ from memory.protocol import MemorySystem
 from memory.systems import find
 from results.schemas import RECALLS
 from results.tables import from_rows
-from tasks.context import memory_models, open_memory
-from tasks.extract import extracted
+from tasks.context import memory_models
 from tasks.load import loaded
-from tasks.merge import in_order, merged
+from tasks.merge import merged, remembered
 from tasks.stage import Made, Stage, Work, count, milliseconds
 
 
@@ -24,34 +24,42 @@ def make(work: Work) -> Made:
     """Recall for all questions of a batch of histories."""
     _, questions, _ = loaded(work)
     rows = []
-    for history, memory in _memories(work):
-        size = memory.size()
-        held = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
-        for question in questions:
-            if question.history == history:
-                identity = {"question": question.id, "condition": work.params["condition"]["name"]}
-                rows.append({**identity, **held, **recall_row(memory, question)})
+    for history, open_one in _memories(work):
+        asked = [question for question in questions if question.history == history]
+        recalled = _history_rows(open_one, asked)
+        name = work.params["condition"]["name"]
+        rows += [{"question": q.id, "condition": name, **row} for q, row in zip(asked, recalled, strict=True)]
     return Made({"recalls": from_rows(rows, RECALLS)}, count(rows))
 
 
-def _memories(work: Work) -> Iterator[tuple[str, MemorySystem]]:
-    """The batch's memories one at a time, by history: read where stage `merge` built them, else remembered."""
-    condition = work.params["condition"]
-    if "merge" in work.inputs:
-        tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}
-        system = find(condition["system"])
-        settings = system.Settings(**condition["settings"])
-        models = memory_models(work)
-        for history in work.params["histories"]:
-            yield history, system.from_tables(merged(work, history, tables), settings, models)
+def _history_rows(open_one: Callable[[], MemorySystem], asked: Sequence[Question]) -> list[dict[str, Any]]:
+    """What one history's memory brings up for its questions; without a memory every recall has failed."""
+    try:
+        memory = open_one()
+    except CallFailed as failed:
+        row = {"status": "failed", "reason": f"memory: {failed.reason}", "final": failed.final}
+        return [row for _ in asked]
+    size = memory.size()
+    held = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
+    return [{**held, **recall_row(memory, question)} for question in asked]
+
+
+def _memories(work: Work) -> Iterator[tuple[str, Callable[[], MemorySystem]]]:
+    """The batch's memories by history, each opened when it is called for: as stage `merge` built it, else anew."""
+    histories = work.params["histories"]
+    if "merge" not in work.inputs:
+        yield from ((history, partial(remembered, work, history)) for history in histories)
         return
-    histories, _, _ = loaded(work)
-    extractions = extracted(work)
-    for history in work.params["histories"]:
-        memory = open_memory(condition, work)
-        for session in in_order(histories[history], condition["settings"]):
-            memory.remember(session, extractions)
-        yield history, memory
+    condition = work.params["condition"]
+    tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}
+    system = find(condition["system"])
+    settings = system.Settings(**condition["settings"])
+    models = memory_models(work)
+
+    def built(history: str) -> MemorySystem:
+        return system.from_tables(merged(work, history, tables), settings, models)
+
+    yield from ((history, partial(built, history)) for history in histories)
 
 
 def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:

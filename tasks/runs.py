@@ -16,7 +16,7 @@ from results.tables import write_bytes
 from tasks.kinds import kind_of
 from tasks.study import Study
 
-Status = Literal["running", "complete", "incomplete", "stopped"]
+Status = Literal["running", "complete", "incomplete", "budget_exhausted", "stopped"]
 
 
 class Run(BaseModel):
@@ -24,7 +24,8 @@ class Run(BaseModel):
 
     Attributes:
         status: `complete`: all rows are there, failed ones counted; `incomplete`: some rows met a fault of transport
-            and are tried again by the same command; `stopped`: it ended early, for `reason`.
+            and are tried again by the same command; `budget_exhausted`: some rows wait for more budget; `stopped`: it
+            ended early, for `reason`.
         arms: Every condition's full settings, thresholds included.
         data: The data file, as it was named.
         sha256: Hash of its uncompressed bytes.

@@ -8,16 +8,19 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from memory.calibration import CALIBRATED
-from memory.errors import BadInput
+from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
-from tasks.context import Undeclared, ledger_rows
+from tasks.context import Undeclared, exhausted, ledger_rows
 from tasks.draw import draw
+from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
 from tasks.forgetting_study import ForgettingStudy
 from tasks.load import conversations_of
 from tasks.models.bundles import choose
+from tasks.models.catalogue import OFFLINE
+from tasks.models.prices import list_prices
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
@@ -25,6 +28,8 @@ from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
 
 RUNS = Path("results/runs")
+BUYING = ("extract", "embed", "entities", "merge", "ingest", "recall", "answer", "judge")
+"""The stages that may ask models, and may have budgets of their own."""
 
 
 def start(study: Study, data: Path | None, store: Path, out: Path | None) -> tuple[Path, Run]:
@@ -100,7 +105,7 @@ def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool
     """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
     try:
         made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
-    except Incomplete:
+    except (Incomplete, TooManyFailed):
         return False
     except NotADirectoryError:  # a file stands where the folder should: `begin` says so
         return False
@@ -117,26 +122,43 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
     """
     plan = plan_of(folder, run, execute, retry_failed=retry_failed)
     try:
-        made = plan.walk()
-        publish(folder, run, made, ledger_rows(run))
-        if isinstance(run.study, ForgettingStudy):
+        unfinished = _walk(plan)
+        publish(folder, run, plan.made, ledger_rows(run))
+        if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
         write_run(
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
         )
         raise
-    counts = made.counts()
-    pending = sum(total.get("pending", 0) for total in counts.values())
-    update: dict[str, object] = {"status": "complete", "reason": "", "counts": counts}
-    if pending:
-        update |= {
-            "status": "incomplete",
-            "reason": f"{pending} rows met faults of transport; the same command tries them again",
-        }
-    finished = run.model_copy(update=update)
+    finished = run.model_copy(update=_ending(run, plan.made.counts(), unfinished))
     write_run(folder, finished)
     return finished
+
+
+def _walk(plan: Plan) -> str:
+    """Walk a plan as far as calls can be made; returns why its last stages could not begin, empty if they did."""
+    try:
+        plan.walk()
+    except (StageFailed, CallFailed) as error:
+        if not only_unfinished(error):
+            raise
+        return str(error)
+    return ""
+
+
+def _ending(run: Run, counts: dict[str, dict[str, int]], unfinished: str) -> dict[str, object]:
+    """What `run.json` says of a run whose plan was walked."""
+    pending = sum(total.get("pending", 0) for total in counts.values())
+    if not pending and not unfinished:
+        return {"status": "complete", "reason": "", "counts": counts}
+    waiting = f"{pending:,} rows wait" + (f", and {unfinished}" if unfinished else "")
+    refusal = exhausted(run)
+    if refusal:
+        reason = f"{refusal}; {waiting}: the same command with more budget goes on"
+        return {"status": "budget_exhausted", "reason": reason, "counts": counts}
+    reason = f"{waiting} after faults of transport; the same command tries them again"
+    return {"status": "incomplete", "reason": reason, "counts": counts}
 
 
 def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
@@ -173,8 +195,27 @@ def _check(study: Study) -> None:
         arm = study.arm(condition)
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
+    _check_budget(study)
     if isinstance(study, ForgettingStudy) and find_spec("matplotlib") is None:
         raise BadInput("the forgetting study ends with figures: pip install 'palimpsest[report]' first")
+
+
+def _check_budget(study: Study) -> None:
+    """Refuse a budget that could not be kept."""
+    unknown = set(study.budget.stages) - set(BUYING)
+    if unknown:
+        raise BadInput(
+            f"budget of stage {min(unknown)}: no such stage buys; those that do: {', '.join(BUYING)}"
+        )
+    if not study.budget.in_dollars:
+        return
+    prices = list_prices().replaced(study.prices)
+    for name in dict.fromkeys(study.models.model_dump(include=set(OFFLINE)).values()):
+        alias, _, model = name.partition(":")
+        if prices.of(alias, model) is None:
+            raise BadInput(
+                f"a budget in dollars needs the price of {name}: give it with --prices FILE, or limit calls or tokens"
+            )
 
 
 def _estimates(study: Study) -> list[str]:

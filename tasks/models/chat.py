@@ -16,7 +16,6 @@ from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome, Reservation
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
-from tasks.models.store import Damaged
 from tasks.models.worst import chat_worst
 
 T = TypeVar("T")
@@ -130,12 +129,7 @@ class GatewayChat:
         return Call(self._provider.alias, self._settings.model, ask.payload, attempt, self._repeat)
 
     def _stored(self, call_id: str) -> RawReply | None:
-        record = self.gateway.store.reply(call_id)
-        try:
-            return None if record is None else _RAW_REPLY.validate_python(record)
-        except ValidationError:
-            folder = self.gateway.store.folder
-            raise BadInput(f"store {folder}: entry {call_id[:12]} is no reply; use another --store") from None
+        return self.gateway.store.read_reply(call_id, _RAW_REPLY.validate_python)
 
     def _replay(self, asks: Sequence[_Ask], read: Callable[[str], T]) -> dict[int, Reply[T]]:
         """Usable first replies that the store has, by row."""
@@ -162,8 +156,9 @@ class GatewayChat:
             if call.id in found or self._stored(call.id) is not None:
                 continue
             try:
+                self.gateway.check_unbought(self._place, [call.id])
                 raw = self._provider.complete(call.model, call.payload, self.gateway.limits.chat.deadline)
-            except ProviderFault:
+            except (ProviderFault, Damaged):
                 continue  # met again, and reported, when the row is asked for singly
             found[call.id] = _Found(raw, replayed=False, latency_ms=_milliseconds(begun))
         self.gateway.store.keep_replies({call_id: asdict(item.raw) for call_id, item in found.items()})
@@ -211,7 +206,7 @@ class GatewayChat:
         return not self.gateway.limits.retry_failed or call.id in self.gateway.collected
 
     def _buy(self, ask: _Ask, call: Call) -> _Found:
-        self._gateway.check_unbought(self._place, [call.id])
+        self.gateway.check_unbought(self._place, [call.id])
         begun = time.perf_counter()
         try:
             bought = self.gateway.buy(
@@ -219,6 +214,7 @@ class GatewayChat:
                 lambda seconds: self._provider.complete(call.model, call.payload, seconds),
                 self.gateway.limits.chat,
                 [self._worst(ask, call)],
+                self._provider.local,
             )
         except ProviderFault as fault:
             self.gateway.ledger.enter([self._failure(ask, call, fault, _milliseconds(begun))])

@@ -10,14 +10,15 @@ from tasks import context
 from tasks.context import closed_models, declared
 from tasks.models import catalogue
 from tasks.models.catalogue import BUNDLES
+from tasks.models.gateway import Limits
 
 
 def test_of_two_flows_in_a_process_the_first_to_end_leaves_the_others_models_open(tmp_path: Path) -> None:
     with closed_models():
         with closed_models():
-            gateway = context._gateway(str(tmp_path), "run", False)
+            gateway = context._gateway(str(tmp_path), "run", Limits())
         assert gateway.ledger.totals().paid == 0
-        assert context._gateway(str(tmp_path), "run", False) is gateway
+        assert context._gateway(str(tmp_path), "run", Limits()) is gateway
     assert context._gateways == {}
 
 

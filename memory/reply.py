@@ -15,7 +15,9 @@ ATTEMPTS = 64
 """How many opening brackets are tried, so that a reply made of brackets costs no quadratic time."""
 
 _THINKING = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+# Possessive, and a string may end with the text: else a string that never closes takes quadratic time.
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+_CLOSING = re.compile(r",?\s*[}\]]")
 _OPENING = re.compile(r"[{\[]")
 _BEGUN = re.compile(r"\{\s*\"|\[\s*\{")
 
@@ -94,7 +96,9 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
     decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: None)
     try:
         return decoder.raw_decode(text, start)
-    except json.JSONDecodeError:
+    except json.JSONDecodeError as error:
+        if _CLOSING.match(text, error.pos) is None:
+            raise  # not a matter of a comma
         # From the bracket on, so that a stray quote in the prose before it is not taken for a string.
         rest = _TRAILING_COMMA.sub(lambda m: m.group(1) or "", text[start:])
         return decoder.raw_decode(rest)[0], len(text)

@@ -191,7 +191,10 @@ def _scalar(value: object) -> Scalar | None:
         return value
     if isinstance(value, str):
         return _text(value)
-    return _text(json.dumps(value, ensure_ascii=False))
+    try:
+        return _text(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        raise ValueError("the reply is nested too deeply") from None
 
 
 def _text(value: object) -> str:

@@ -111,7 +111,9 @@ class OllamaProvider:
         except ReplyTooLong:
             return RawVectors([[] for _ in texts], "")
         model = one_line(reply.model or "", self._secrets)
-        return RawVectors(reply.embeddings, model, token_count(reply.prompt_eval_count))
+        # Its vectors have no numbers: where they are too few or too many, none can be told to be a text's own.
+        rows = reply.embeddings if len(reply.embeddings) == len(texts) else [[] for _ in texts]
+        return RawVectors(rows, model, token_count(reply.prompt_eval_count))
 
     def _send(self, send: Callable[[], T], seconds: float, most: int) -> T:
         # `from None`: the library's own errors may quote headers and bodies.

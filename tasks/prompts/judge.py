@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from memory.models import ChatRequest
+from memory.tokens import sendable
 from tasks.prompts.fence import fenced
 
 Judge = Literal["paper", "per_type"]
@@ -87,7 +88,6 @@ _BY_TYPE = {
 }
 
 _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 _TOKENS = {
     "yes": True,
     "correct": True,
@@ -131,9 +131,7 @@ def read_verdict(text: str) -> Verdict:
         ValueError: For anything else; such a verdict is unparsed, never false.
     """
     thought = _THINKING.match(text)
-    bare = (text[thought.end() :] if thought else text).strip()
-    fence = _FENCE.fullmatch(bare)
-    bare = fence.group(1).strip() if fence else bare
+    bare = _without_code_fence((text[thought.end() :] if thought else text).strip())
     token = _TOKENS.get(bare.removesuffix(".").lower())
     if token is not None:
         return Verdict(token)
@@ -144,7 +142,17 @@ def read_verdict(text: str) -> Verdict:
     if not isinstance(fields, dict) or not isinstance(fields.get("correct"), bool):
         raise ValueError("the reply has no boolean field `correct`")
     why = fields.get("why", "")
-    return Verdict(fields["correct"], why if isinstance(why, str) else "")
+    return Verdict(fields["correct"], sendable(why) if isinstance(why, str) else "")
+
+
+def _without_code_fence(text: str) -> str:
+    """What stands between a code fence's two lines, if they are the first and the last of the text."""
+    first, _, rest = text.partition("\n")
+    body, between, last = rest.removesuffix("```").rpartition("\n")
+    fenced_whole = (
+        first.rstrip() in ("```", "```json") and rest.endswith("```") and between and not last.strip()
+    )
+    return body.strip() if fenced_whole else text
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

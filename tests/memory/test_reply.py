@@ -83,6 +83,22 @@ def test_any_text_is_read_or_refused(text):
         assert isinstance(read_json(text), dict | list)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1,} "' + '\\"' * 500_000,
+        '{"a": [1,], "b": "' + "\\" * 1_000_001,
+        "[ " * 64 + " " * 4_000_000,
+        "{ x " * 64 + '"' * 4_000_000,
+        '{"a": [' + ", " * 1_000_000,
+    ],
+    ids=["escaped quotes", "backslashes", "blanks", "quotes", "commas"],
+)
+def test_a_reply_that_a_backtracking_pattern_would_not_come_out_of_is_read_in_linear_time(text: str) -> None:
+    with suppress(ValueError):
+        read_json(text)
+
+
 def test_thinking_that_never_closes_is_read_in_linear_time() -> None:
     # A pattern that backtracks took minutes for this; any deadline of the suite would show it.
     with pytest.raises(ValueError, match="no complete JSON"):

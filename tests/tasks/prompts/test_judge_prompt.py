@@ -110,3 +110,15 @@ def test_anything_else_is_unparsed_and_never_a_verdict(reply: str) -> None:
 def test_no_reply_raises_anything_but_value_error(reply: str) -> None:
     with contextlib.suppress(ValueError):
         assert isinstance(read_verdict(reply).correct, bool)
+
+
+def test_a_reason_with_half_a_character_is_one_that_a_table_can_hold() -> None:
+    verdict = read_verdict('{"correct": true, "why": "half of \\ud83d"}')
+    assert verdict.why.encode() == "half of \ufffd".encode()
+
+
+def test_a_fence_of_nothing_but_lines_is_refused_in_linear_time() -> None:
+    for text in ("```" + "\n" * 1_000_000, "```" + "\n" * 1_000_000 + "```"):
+        with pytest.raises(ValueError):
+            read_verdict(text)
+    assert read_verdict('```json \n\n{"correct": false}\n  \n ```').correct is False

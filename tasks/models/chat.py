@@ -16,6 +16,7 @@ from tasks.models.calls import Call, Payload
 from tasks.models.gateway import Gateway, Place
 from tasks.models.ledger import Entry, Outcome, Reservation
 from tasks.models.providers import ChatProvider, ChatSettings, ProviderFault, RawReply, TransportFault
+from tasks.models.store import Damaged
 from tasks.models.worst import chat_worst
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from tasks.models.calls import Call
 from tasks.models.gateway import Bought, Gateway, Place
 from tasks.models.ledger import Entry, Outcome
 from tasks.models.providers import EmbedProvider, EmbedSettings, RawVectors, RequestRejected, TransportFault
+from tasks.models.store import Damaged
 from tasks.models.worst import embed_worst
 
 BLANK = "blank text"
@@ -68,8 +69,8 @@ class GatewayEmbedder:
         """See `memory.models.Embedder.embed`. Vectors are stored as they came, and scaled here.
 
         Raises:
-            CallFailed: After everything was asked for, if a fault of transport, or the budget, has left a text without
-                its vector: whatever is built without it would be built anew when it comes.
+            CallFailed: After everything was asked for, if a fault of transport, the budget, or damage to the store has
+                left a text without its vector: whatever is built without it would be built anew when it comes.
         """
         distinct = {text: self._input(text) for text in dict.fromkeys(texts) if text.strip()}
         inputs = {item.call_id: item for item in distinct.values()}
@@ -94,9 +95,15 @@ class GatewayEmbedder:
         return _Input(Call(self._provider.alias, self._settings.model, payload).id, sent, was_cut)
 
     def _replay(self, inputs: Mapping[str, _Input]) -> _Batch:
-        vectors = self._gateway.store.vectors(list(inputs))
+        vectors = self._gateway.store.vectors(list(inputs), self._usable)
         self._gateway.ledger.enter([self._entry(inputs[call_id], "replayed", usd=0.0) for call_id in vectors])
         return _Batch(vectors)
+
+    def _usable(self, kept: Vectors) -> Vectors:
+        vector, defect = _vector(kept, self._settings.dimensions)
+        if defect:
+            raise ValueError(defect)
+        return vector
 
     def _batches(self, inputs: Sequence[_Input]) -> Iterator[list[_Input]]:
         """Texts of like length together: little padding, and over-long ones among themselves."""
@@ -118,6 +125,7 @@ class GatewayEmbedder:
         """Embed a batch and store what is good. `last` says that a bad vector is not asked for again."""
         begun = time.perf_counter()
         try:
+            self._gateway.check_unbought(self._place, [item.call_id for item in batch])
             bought = self._gateway.buy(
                 self._provider.alias,
                 lambda seconds: self._provider.embed([item.text for item in batch], self._settings, seconds),
@@ -131,7 +139,7 @@ class GatewayEmbedder:
         except TransportFault as fault:
             self._fail(batch, fault.reason, fault.retries)
             return _Batch(undelivered=CallFailed(f"{self.name}: {fault.reason}", final=False))
-        except BudgetExhausted as refusal:
+        except (BudgetExhausted, Damaged) as refusal:
             return _Batch(undelivered=refusal) if len(batch) == 1 else self._halves(batch)
         return self._keep(batch, bought, (time.perf_counter() - begun) * 1e3, last)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from memory.errors import BadInput, CallFailed, CallRefused
+from memory.errors import CallFailed, CallRefused
 from memory.models import ChatRequest, Reply
 from tasks.models.chat import GatewayChat
 from tasks.models.gateway import Gateway, Place
@@ -427,7 +427,7 @@ def test_a_foreign_record_in_the_store_is_named(
     chat = GatewayChat(gateway, OpenAIProvider("k", server.openai), ChatSettings("m"), Place("answer"))
     bought = chat.ask(request("q"), str)
     gateway.store.keep_replies({bought.call_id: record})
-    with pytest.raises(BadInput, match="is no reply; use another --store"):
+    with pytest.raises(CallFailed, match=r"store entry .* is damaged .*--repair buys it again"):
         chat.ask(request("q"), str)
 
 

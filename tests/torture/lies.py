@@ -116,7 +116,12 @@ class Outcome:
 
     def _embedded(self) -> tuple[int, int]:
         """Texts whose vector was spoilt, and texts whose vector was not."""
-        spoilt = sum(given.kind == "embed" and given.ending == "unusable" for given in self.given)
+        # Where a row is missing, none can be told to be a text's own.
+        spoilt = sum(
+            len(inputs(given.request)) if given.fault.name == "one row missing" else 1
+            for given in self.given
+            if given.fault and given.kind == "embed" and given.ending == "unusable"
+        )
         replied = [
             given for given in self.given if given.kind == "embed" and given.ending in ("read", "unusable")
         ]

@@ -18,6 +18,7 @@ app = typer.Typer(
 BAD_INPUT = 2
 STOPPED = 3
 INCOMPLETE = 4
+BUDGET_EXHAUSTED = 5
 _INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -82,6 +83,23 @@ def run(
     store: Annotated[Path, typer.Option(help="Folder of calls that all runs share.")] = Path("results/store"),
     out: Annotated[Path | None, typer.Option(help="Folder of this run.")] = None,
     retry_failed: Annotated[bool, typer.Option(help="Ask again where replies stayed unusable.")] = False,
+    repair: Annotated[bool, typer.Option(help="Buy again what was found damaged.")] = False,
+    max_failed: Annotated[
+        float | None, typer.Option(help="A stage of which a larger share of rows fails ends the run.")
+    ] = None,
+    budget_usd: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Most dollars of the run over all its attempts; +N: on top of what is spent; STAGE=N."
+        ),
+    ] = None,
+    budget_calls: Annotated[list[str] | None, typer.Option(help="Most calls, likewise.")] = None,
+    budget_tokens: Annotated[list[str] | None, typer.Option(help="Most tokens, likewise.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="TOML of prices that replace the list prices.")] = None,
+    max_concurrency: Annotated[int | None, typer.Option(help="Most requests to a provider at once.")] = None,
+    rpm: Annotated[int | None, typer.Option(help="Most requests a minute to each provider.")] = None,
+    tpm: Annotated[int | None, typer.Option(help="Most tokens a minute, at their worst.")] = None,
+    batch: Annotated[bool, typer.Option(help="Buy through OpenAI's Batch API: cheaper, and slower.")] = False,
 ) -> None:
     """Run a study, or go on with it: the same command continues, and pays for nothing twice."""
     from flows.running import run_study, study_of
@@ -95,7 +113,12 @@ def run(
         "questions": questions,
         "seed": seed,
         "retry_failed": retry_failed or None,
+        "repair": repair or None,
+        "max_failed": max_failed,
+        "batch": batch or None,
     }
+    pace = {"max_concurrency": max_concurrency, "rpm": rpm, "tpm": tpm}
+    amounts = {"usd": budget_usd or [], "calls": budget_calls or [], "tokens": budget_tokens or []}
     choices = {
         "extractor": extractor,
         "query": query,
@@ -103,8 +126,8 @@ def run(
         "judge": judge_model,
         "embedder": embedder,
     }
-    made = study_of(study_file, fields, systems, models, choices)
-    code = run_study(made, data, store, out)
+    made = study_of(study_file, fields, systems, models, choices, pace, prices)
+    code = run_study(made, data, store, out, amounts)
     raise typer.Exit(code)
 
 

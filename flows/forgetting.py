@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from prefect import flow
+from typing import Any
+
+from prefect import State, flow
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.representation import STORE, WORKERS, carry
@@ -19,7 +21,7 @@ from tasks.forgetting_study import ForgettingStudy
 )
 def forgetting(
     study: ForgettingStudy, data: str = "", store: str = str(STORE), out: str = "", outside: bool = False
-) -> str:
+) -> str | State[Any]:
     """Run the forgetting study.
 
     Args:
@@ -30,6 +32,6 @@ def forgetting(
         outside: Allow files and folders outside of the project's folder.
 
     Returns:
-        The run folder.
+        The run folder, or the state BudgetExhausted.
     """
     return carry(study, data, store, out, outside)

@@ -6,9 +6,10 @@ It starts from the command line or from a Prefect deployment; both call `represe
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from prefect import flow
+from prefect import State, flow
+from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from tasks.context import closed_models
@@ -21,6 +22,7 @@ from tasks.study import Study
 
 WORKERS = 2
 STORE = Path("results/store")
+BUDGET_EXHAUSTED = "BudgetExhausted"
 
 
 class RunIncomplete(Exception):
@@ -37,7 +39,7 @@ class RunIncomplete(Exception):
 )
 def representation(
     study: Study, data: str = "", store: str = str(STORE), out: str = "", outside: bool = False
-) -> str:
+) -> str | State[Any]:
     """Run the representation study.
 
     Args:
@@ -48,12 +50,12 @@ def representation(
         outside: Allow files and folders outside of the project's folder.
 
     Returns:
-        The run folder.
+        The run folder, or the state BudgetExhausted.
     """
     return carry(study, data, store, out, outside)
 
 
-def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str:
+def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str | State[Any]:
     """The body of every study's flow: start or find the run, carry it out, and end in a state that is true.
 
     Raises:
@@ -67,6 +69,8 @@ def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str:
     folder, run = start(study, found, kept or STORE, made)
     with closed_models():
         finished = carry_out(folder, run, in_prefect, retry_failed=study.retry_failed)
+    if finished.status == "budget_exhausted":
+        return Failed(name=BUDGET_EXHAUSTED, message=finished.reason)
     if finished.status == "incomplete":
         raise RunIncomplete(finished.reason)
     return str(folder)

@@ -5,20 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from flows.budgets import budget_of
 from flows.console import console, watch
 from flows.plain import say
 from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
+from tasks.context import spent_by
 from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
+from tasks.models.prices import read_prices
 from tasks.runs import read_run
-from tasks.start import begin, find_complete, prepare
+from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields, read_study
 
 STOPPED = 3
 INCOMPLETE = 4
+BUDGET_EXHAUSTED = 5
+ENDED_EARLY = {"incomplete": INCOMPLETE, "budget_exhausted": BUDGET_EXHAUSTED}
+"""Exit codes of runs that have tables, and rows to be made yet, by their status."""
 
 
 def study_of(
@@ -27,6 +33,8 @@ def study_of(
     systems: str | None,
     bundle: str | None,
     choices: dict[str, str | None],
+    pace: dict[str, int | None] | None = None,
+    prices: Path | None = None,
 ) -> Study:
     """A study from a TOML file and the options that override it.
 
@@ -45,16 +53,38 @@ def study_of(
             choose(bundle or "offline", {}).model_dump() if bundle or "models" not in made else made["models"]
         )
         made["models"] = {**base, **chosen}
+    ceilings = {name: value for name, value in (pace or {}).items() if value is not None}
+    if ceilings:
+        made["pace"] = {**made.get("pace", {}), **ceilings}
+    if prices is not None:
+        made["prices"] = read_prices(prices)
     return make_study(made)
 
 
-def run_study(study: Study, data: Path | None, store: Path, out: Path | None) -> int:
+def run_study(
+    study: Study,
+    data: Path | None,
+    store: Path,
+    out: Path | None,
+    amounts: dict[str, list[str]] | None = None,
+) -> int:
     """Run a study to its end and print its tables; returns the exit code.
+
+    Args:
+        study: The study; its budget is that of its file.
+        data: The benchmark's file, or a folder that holds it.
+        store: Folder of calls that all runs share.
+        out: Folder of the run.
+        amounts: The options `--budget-*` by kind, as typed; they may count from what the run has spent.
 
     Raises:
         BadInput: Before anything runs, if the study or its data cannot be used.
     """
     folder, run = prepare(study, data, store, out)
+    if amounts and any(amounts.values()):
+        study = study.model_copy(update={"budget": budget_of(amounts, study.budget, spent_by(run))})
+        check_budget(study)
+        run = run.model_copy(update={"study": study})
     if find_complete(folder, run, retry_failed=study.retry_failed):
         console.print(f"complete: {run.name}; nothing to do, nothing paid")
         print_run(folder)
@@ -70,11 +100,11 @@ def run_study(study: Study, data: Path | None, store: Path, out: Path | None) ->
     if finished.status == "complete":
         print_run(folder)
         return 0
-    if finished.status == "incomplete":
+    if finished.status in ENDED_EARLY and (folder / "metrics.parquet").exists():
         print_run(folder)
     say(f"{finished.status}: {finished.reason or state.message}")
     say(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}")
-    return INCOMPLETE if finished.status == "incomplete" else STOPPED
+    return ENDED_EARLY.get(finished.status, STOPPED)
 
 
 def _flow_of(study: Study) -> Any:

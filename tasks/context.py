@@ -16,6 +16,7 @@ from memory.models import ChatModel, ChatRequest, Embedded, Embedder, Reply
 from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
+from tasks.models.budget import Spent
 from tasks.models.bundles import chat_model, embedder, simulated_chat_model, simulated_embedder
 from tasks.models.catalogue import ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
@@ -68,6 +69,13 @@ def exhausted(run: Run) -> str:
     with _lock:
         found = [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
     return next((gateway.exhausted for gateway in found if gateway.exhausted), "")
+
+
+def lost_calls(run: Run) -> int:
+    """How many calls the run has not made in this process because they were bought once and lost to damage."""
+    with _lock:
+        found = [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
+    return sum(len(gateway.lost) for gateway in found)
 
 
 @contextmanager
@@ -212,6 +220,21 @@ def totals_now() -> Totals:
     for gateway in gateways:
         return gateway.ledger.totals(now=True)
     return _last[0]
+
+
+def spent_by(run: Run) -> Callable[[str], Spent]:
+    """What a stage of a run, or the run for no name, has spent so far."""
+
+    def spent(stage: str) -> Spent:
+        if not Path(run.store).exists():
+            return Spent()
+        ledger = Ledger(Path(run.store))
+        try:
+            return ledger.spent(run.name, stage)
+        finally:
+            ledger.close()
+
+    return spent
 
 
 def ledger_rows(run: Run) -> pa.Table:

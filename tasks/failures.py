@@ -14,6 +14,8 @@ from tasks.stage import ASKED_AGAIN, Artefact
 
 _FEWEST = 10  # failed rows from which on a share says something
 _EXAMPLES = 3
+_ASKING = ("extract", "entities", "recall", "answer", "judge")
+"""The stages whose rows stand for replies; rows of the others follow from theirs."""
 
 
 class StageFailed(Exception):
@@ -44,7 +46,7 @@ def check_share(folder: Path, stage: str, artefacts: Sequence[Artefact], most: f
         TooManyFailed: If more than the share `most` did, with the most frequent reasons.
     """
     totals = Counter[str]()
-    for artefact in artefacts:
+    for artefact in artefacts if stage in _ASKING else ():
         totals.update(artefact.counts)
     asked = totals["ok"] + totals["empty"] + totals["judged"]
     failed = sum(totals[status] for status in ASKED_AGAIN) - totals["pending"]

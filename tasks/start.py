@@ -12,7 +12,8 @@ from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
-from tasks.context import Undeclared, exhausted, ledger_rows
+from tasks.context import Undeclared, exhausted, ledger_rows, lost_calls
+from tasks.damaged_parts import told
 from tasks.draw import draw
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
@@ -26,6 +27,7 @@ from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
+from tasks.study_diff import differences, one_line
 
 RUNS = Path("results/runs")
 BUYING = ("extract", "embed", "entities", "merge", "ingest", "recall", "answer", "judge")
@@ -57,12 +59,6 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
     name = study.run_name(conversations.sha256)
     folder = (out or RUNS / name).resolve()
-    if (folder / "run.json").exists():
-        found = read_run(folder)
-        if found.name != name:
-            raise BadInput(
-                f"{folder} holds another run ({found.name}, not {name}): name another folder with --out"
-            )
     run = Run(
         name=name,
         status="running",
@@ -75,6 +71,11 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         store=str(store.resolve()),
         versions=versions(),
     )
+    found = read_run(folder) if (folder / "run.json").exists() else run
+    if found.name != name:
+        raise BadInput(
+            f"{folder} holds another run; {one_line(differences(found, run))}; name another folder with --out"
+        )
     return folder, run
 
 
@@ -131,7 +132,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
             folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
         )
         raise
-    finished = run.model_copy(update=_ending(run, plan.made.counts(), unfinished))
+    notes = (*run.notes, *told(folder))
+    finished = run.model_copy(update={"notes": notes, **_ending(run, plan.made.counts(), unfinished)})
     write_run(folder, finished)
     return finished
 
@@ -153,11 +155,15 @@ def _ending(run: Run, counts: dict[str, dict[str, int]], unfinished: str) -> dic
     if not pending and not unfinished:
         return {"status": "complete", "reason": "", "counts": counts}
     waiting = f"{pending:,} rows wait" + (f", and {unfinished}" if unfinished else "")
+    lost = lost_calls(run)
+    if lost:
+        waiting += f"; {lost:,} of their calls were bought once and lost to damage, --repair buys them again"
     refusal = exhausted(run)
     if refusal:
         reason = f"{refusal}; {waiting}: the same command with more budget goes on"
         return {"status": "budget_exhausted", "reason": reason, "counts": counts}
-    reason = f"{waiting} after faults of transport; the same command tries them again"
+    cause = "" if lost else " after faults of transport"
+    reason = f"{waiting}{cause}; the same command tries them again"
     return {"status": "incomplete", "reason": reason, "counts": counts}
 
 
@@ -195,12 +201,12 @@ def _check(study: Study) -> None:
         arm = study.arm(condition)
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
-    _check_budget(study)
+    check_budget(study)
     if isinstance(study, ForgettingStudy) and find_spec("matplotlib") is None:
         raise BadInput("the forgetting study ends with figures: pip install 'palimpsest[report]' first")
 
 
-def _check_budget(study: Study) -> None:
+def check_budget(study: Study) -> None:
     """Refuse a budget that could not be kept."""
     unknown = set(study.budget.stages) - set(BUYING)
     if unknown:

@@ -92,6 +92,7 @@ class Gateway:
         self.limits = limits or Limits()
         self.buyers = KeyedLocks(store.folder / "buying")
         self.collected: set[str] = set()  # ids of the calls that this process has collected from batches
+        self.lost: set[str] = set()  # ids of calls that were bought once, lost to damage, and not bought again
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
         self._settled = threading.Condition()
@@ -127,9 +128,11 @@ class Gateway:
         """
         if self.limits.repair:
             return
-        for refusal in self.store.refusals(call_ids).values():
+        for call_id, refusal in self.store.refusals(call_ids).items():
+            self.lost.add(call_id)
             raise refusal
         if place.was_bought:
+            self.lost.update(call_ids)
             raise Damaged(
                 f"the run's part was damaged, and store entry {call_ids[0][:12]} is lost, too; --repair buys it again"
             )

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -14,10 +16,11 @@ from memory.errors import BudgetExhausted, CallRefused
 from tasks.models.budget import Budget
 from tasks.models.ledger import Entry, Ledger, Reservation
 from tasks.models.limits import Breaker, KeyedLocks
-from tasks.models.pace import Ceilings
+from tasks.models.pace import Ceilings, Pace
 from tasks.models.prices import Prices, list_prices
 from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
 from tasks.models.retries import Patience, persist
+from tasks.models.shared_limits import shared_turn
 from tasks.models.store import Damaged, Store
 
 T = TypeVar("T")
@@ -92,6 +95,11 @@ class Gateway:
         self.limits = limits or Limits()
         self.buyers = KeyedLocks(store.folder / "buying")
         self.collected: set[str] = set()  # ids of the calls that this process has collected from batches
+        self._guard = threading.Lock()
+        self._paces: dict[str, Pace] = {}
+        self.lost: set[str] = (
+            set()
+        )  # ids of calls that were bought once, lost to damage, and not bought again
         self.lost: set[str] = set()  # ids of calls that were bought once, lost to damage, and not bought again
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
@@ -138,7 +146,12 @@ class Gateway:
             )
 
     def buy(
-        self, alias: str, ask: Callable[[float], T], patience: Patience, worst: Sequence[Entry]
+        self,
+        alias: str,
+        ask: Callable[[float], T],
+        patience: Patience,
+        worst: Sequence[Entry],
+        local: bool = False,
     ) -> Bought[T]:
         """Ask a provider, again after faults of transport.
 
@@ -147,6 +160,7 @@ class Gateway:
             ask: Sends the request once, for at most so many seconds.
             patience: Deadline and retries.
             worst: The ledger's rows of the request's calls if it is sent and no reply is seen.
+            local: Whether the provider computes in this process, so that it is asked without waiting.
 
         Raises:
             ProviderFault: If there is no reply, for this call.
@@ -157,10 +171,10 @@ class Gateway:
 
         @contextmanager
         def admit() -> Iterator[None]:
-            self._refuse(alias)
-            held[0] = self._reserve(worst)
-            with self._settling(held[0], worst):
-                yield
+            with self._turn(alias, worst, local):
+                held[0] = self._reserve(worst)
+                with self._settling(held[0], worst):
+                    yield
 
         try:
             reply, retries = persist(ask, patience, admit)
@@ -177,20 +191,50 @@ class Gateway:
         self.ledger.enter(entries, settles)
         self._tell()
 
-    def _refuse(self, alias: str) -> None:
+    @contextmanager
+    def _turn(self, alias: str, worst: Sequence[Entry], local: bool) -> Iterator[None]:
+        """Wait until a request may be sent; how it ends tells the pace and the breaker what the provider can bear.
+
+        Nothing of the budget is held while it waits: a run that is killed meanwhile has not sent it.
+        """
+
+        def stopped() -> None:
+            self._refuse(alias, worst[0].stage)
+
+        stopped()
+        if local:
+            yield
+            return
+        tokens = sum(entry.charged_tokens or 0 for entry in worst)
+        with self._pace(alias).turn(tokens, stopped), shared_turn(alias, stopped):
+            try:
+                yield
+            except ProviderFault as fault:
+                self._breaker.tried(alias, fault)
+                raise
+
+    def _pace(self, alias: str) -> Pace:
+        with self._guard:
+            if alias not in self._paces:
+                enter = partial(self.ledger.enter_pace, self.run)
+                self._paces[alias] = Pace(alias, self.limits.pace, enter)
+            return self._paces[alias]
+
+    def _refuse(self, alias: str, stage: str) -> None:
         if self._closing.is_set():
             raise CallRefused("the run is being stopped")
         self._breaker.check(alias)
+        for scope in ("", stage):
+            if scope in self._exhausted:
+                raise self._exhausted[scope]
 
     def _reserve(self, worst: Sequence[Entry]) -> Reservation | None:
         """Hold the worst case of a request, as soon as others under way leave room for it."""
-        budget, stage = self.limits.budget, worst[0].stage
+        budget = self.limits.budget
         if not budget.limits:
             return None
         while True:
-            for scope in ("", stage):
-                if scope in self._exhausted:
-                    raise self._exhausted[scope]
+            self._refuse(worst[0].provider, worst[0].stage)
             try:
                 held = self.ledger.reserve(worst, budget)
             except BudgetExhausted as refusal:
@@ -235,7 +279,8 @@ class Gateway:
                 raise CallRefused("the run is being stopped")
             return work(item)
 
-        futures = [self._threads.submit(unless_closing, item) for item in items]
+        # With the caller's context: in a Prefect run, it is that which names the run.
+        futures = [self._threads.submit(copy_context().run, unless_closing, item) for item in items]
         try:
             for future in as_completed(futures):
                 future.result()

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO, Literal
 import pyarrow as pa
 
 from memory.errors import BadInput
-from tasks.models import spending
+from tasks.models import pace_history, spending
 from tasks.models.budget import Budget, Spent
+from tasks.models.pace import PaceEvent
 
 Outcome = Literal["paid", "replayed", "unusable", "failed", "lost"]
 Reservation = str
@@ -191,6 +192,7 @@ class Ledger:
                 self._connection.execute(f"ALTER TABLE calls ADD COLUMN {column} {kind}")
         self._connection.execute("CREATE INDEX IF NOT EXISTS calls_run ON calls (run)")
         spending.create(self._connection, _DECLARED)
+        pace_history.create(self._connection)
 
     def reserve(self, entries: Sequence[Entry], budget: Budget, owner: str = "") -> Reservation | None:
         """Hold what calls may cost at worst, before they are sent; none if the budget is free for it only later.
@@ -260,6 +262,16 @@ class Ledger:
                 (self._replays if entry.outcome == "replayed" else rows).append(row)
             if rows or settles or len(self._replays) >= _BUFFER:
                 self._write(rows, settles)
+
+    def enter_pace(self, run: str, event: PaceEvent) -> None:
+        """Add a change of the pace at which a provider is asked."""
+        with self._lock, self._connection:
+            pace_history.add(self._connection, self._process, run, event)
+
+    def pace(self, run: str) -> pa.Table:
+        """The `pace` table of a run; see `tasks.models.pace_history`."""
+        with self._lock:
+            return pace_history.rows(self._connection, run)
 
     def totals(self, run: str | None = None, *, now: bool = False) -> Totals:
         """Sums over a run (or all, if none is named): `now` over this process's rows only, else ever."""

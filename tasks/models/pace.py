@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.models.providers import TransportFault
-from tasks.models.throttle import Change, Throttle
+from tasks.models.throttle import Change, Sent, Throttle
 
 _LOOK = 0.5  # seconds after which a waiting thread sees that the run is being stopped
 
@@ -79,8 +79,8 @@ class Pace:
         How the block ends is what the pace learns from. `stopped` is called before the turn and now and then while
         it is waited for, with the pace's lock held; what it raises ends the waiting.
         """
-        number = self._await_turn(tokens, stopped)
-        if number == 1:
+        sent = self._await_turn(tokens, stopped)
+        if sent.number == 1:
             self._tell("started", self._throttle.limit, None)
         ended: Callable[[float], Change | None] = self._throttle.abandon
         reason = None
@@ -88,7 +88,7 @@ class Pace:
             yield
             ended = self._throttle.succeed
         except TransportFault as fault:
-            ended = partial(self._throttle.fail, number, fault)
+            ended = partial(self._throttle.fail, sent, fault)
             reason = fault.reason
             raise
         finally:
@@ -99,7 +99,7 @@ class Pace:
             if change:
                 self._tell(change, limit, reason)
 
-    def _await_turn(self, tokens: int, stopped: Callable[[], None]) -> int:
+    def _await_turn(self, tokens: int, stopped: Callable[[], None]) -> Sent:
         with self._lock:
             mine = threading.Condition(self._lock)
             self._line.append(mine)

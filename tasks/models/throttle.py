@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tasks.models.providers import TransportFault
 from tasks.models.retries import Patience
@@ -61,6 +61,13 @@ def a_minute(most: int | None) -> tuple[Window, ...]:
     return Window(most, MINUTE), Window(math.ceil(most / _BURST), MINUTE / _BURST)
 
 
+class Sent(NamedTuple):
+    """A request that was sent: its number, and how many were under way then, itself included."""
+
+    number: int
+    at_once: int
+
+
 class Throttle:
     """What one provider can bear, learnt from how requests end. All times are readings of one monotonic clock."""
 
@@ -104,15 +111,15 @@ class Throttle:
         waits.extend(window.wait(tokens, now) for window in self._tokens)
         return max(0.0, *waits)
 
-    def begin(self, tokens: int, now: float) -> int:
-        """A request is sent; returns its number."""
+    def begin(self, tokens: int, now: float) -> Sent:
+        """A request is sent."""
         for window in self._requests:
             window.add(1, now)
         for window in self._tokens:
             window.add(tokens, now)
         self._under_way += 1
         self._sent += 1
-        return self._sent
+        return Sent(self._sent, self._under_way)
 
     def abandon(self, now: float) -> None:
         """A request ended in a way that says nothing of what the provider can bear."""
@@ -132,24 +139,31 @@ class Throttle:
         self._level = max(self._level, min(self._level + step, top))
         return "grown" if self.limit > before else None
 
-    def fail(self, number: int, fault: TransportFault, now: float) -> Change | None:
-        """Request `number` met a fault; returns what has changed."""
+    def fail(self, sent: Sent, fault: TransportFault, now: float) -> Change | None:
+        """A request met a fault; returns what has changed."""
         self._under_way -= 1
         if fault.kind != "rate":
             held = now < self._held_until
             self._held_until = now + _HOLD
             return None if held else "held"
-        if number <= self._sent_at_cut:  # of the burst that was cut already
-            if fault.retry_after is not None:
-                self._paused_until = max(self._paused_until, now + fault.retry_after)
-            return None
-        self._refused_level = max(2, self.limit)
-        self._refused_until = now + MINUTE
+        if sent.number > self._sent_at_cut:
+            self._cut(now, fault.retry_after)
+            change: Change | None = "cut"
+        else:  # of the burst that was cut already
+            change = None
+            self._pause(now, fault.retry_after or 0.0)
+        # A refusal of fewer than are borne anyway was not for their number.
+        self._refused_level = min(self._refused_level, max(sent.at_once, self.limit + 1))
+        return change
+
+    def _cut(self, now: float, retry_after: float | None) -> None:
         self._level = float(max(1, self.limit // 2))
         self._slow_start = False
         self._sent_at_cut = self._sent
-        self._paused_until = max(
-            self._paused_until, now + self._backoff(self._cuts_in_a_row, fault.retry_after)
-        )
+        self._refused_level = math.inf
+        self._refused_until = now + MINUTE
+        self._pause(now, self._backoff(self._cuts_in_a_row, retry_after))
         self._cuts_in_a_row += 1
-        return "cut"
+
+    def _pause(self, now: float, seconds: float) -> None:
+        self._paused_until = max(self._paused_until, now + seconds)

@@ -16,6 +16,7 @@ from memory.models import ChatModel, ChatRequest, Embedded, Embedder, Reply
 from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
+from tasks.collecting import noting
 from tasks.models.budget import Spent
 from tasks.models.bundles import chat_model, embedder, simulated_chat_model, simulated_embedder
 from tasks.models.catalogue import ModelChoice, embed_settings
@@ -173,7 +174,9 @@ def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
         return simulated_chat_model(
             simulation, name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat
         )
-    return chat_model(_gateway_of(work), name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat)
+    return noting(
+        chat_model(_gateway_of(work), name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat)
+    )
 
 
 def open_embedder(work: Work) -> Embedder:

@@ -19,6 +19,7 @@ class Progress:
         total: Its works.
         done: Its works that are through.
         rows: Rows made or found by them, by what became of them.
+        waiting: What is waited for before the next stage begins, empty if nothing is.
     """
 
     stage: str = ""
@@ -26,6 +27,7 @@ class Progress:
     done: int = 0
     found: int = 0
     started: float = 0.0
+    waiting: str = ""
     rows: dict[str, int] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -34,6 +36,11 @@ class Progress:
         with self.lock:
             self.stage, self.total, self.done, self.found, self.rows = stage, len(works), 0, 0, {}
             self.started = time.monotonic()
+
+    def wait_for(self, what: str) -> None:
+        """Something is waited for, or, for the empty text, nothing any more."""
+        with self.lock:
+            self.waiting = what
 
     def advance(self, artefact: Artefact, *, found: bool) -> None:
         """A work of the stage is through."""

@@ -12,6 +12,7 @@ from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
+from tasks.collecting import in_batches
 from tasks.context import Undeclared, exhausted, ledger_rows, lost_calls
 from tasks.damaged_parts import told
 from tasks.draw import draw
@@ -20,7 +21,7 @@ from tasks.forgetting_plan import ForgettingPlan
 from tasks.forgetting_study import ForgettingStudy
 from tasks.load import conversations_of
 from tasks.models.bundles import choose
-from tasks.models.catalogue import OFFLINE
+from tasks.models.catalogue import BATCHING, OFFLINE
 from tasks.models.prices import list_prices
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
@@ -66,7 +67,7 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         data=str(data.resolve()) if data else None,
         sha256=conversations.sha256,
         variant=conversations.variant,
-        notes=(*conversations.notes, *_estimates(study)),
+        notes=(*conversations.notes, *_estimates(study), *_asked_live(study)),
         arms=[study.arm(condition) for condition in study.conditions],
         store=str(store.resolve()),
         versions=versions(),
@@ -121,7 +122,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
 
     Whatever ends the walk early is raised after `run.json` says so.
     """
-    plan = plan_of(folder, run, execute, retry_failed=retry_failed)
+    plan = plan_of(folder, run, _buying(run.study, execute), retry_failed=retry_failed)
     try:
         unfinished = _walk(plan)
         publish(folder, run, plan.made, ledger_rows(run))
@@ -136,6 +137,11 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
     finished = run.model_copy(update={"notes": notes, **_ending(run, plan.made.counts(), unfinished)})
     write_run(folder, finished)
     return finished
+
+
+def _buying(study: Study, execute: Execute) -> Execute:
+    """How works are performed: as `execute` does, in batches first where the study says so."""
+    return in_batches(execute) if study.batch else execute
 
 
 def _walk(plan: Plan) -> str:
@@ -177,9 +183,11 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     """
     study = run.study
 
+    buying = _buying(study, execute)
+
     def judging(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         anew = stage.name in ("judge", "score", "bootstrap", "analyse")
-        return execute(stage, works) if anew else only_found(stage, works)
+        return buying(stage, works) if anew else only_found(stage, works)
 
     try:
         made = plan_of(folder, run, judging).walk()
@@ -222,6 +230,22 @@ def check_budget(study: Study) -> None:
             raise BadInput(
                 f"a budget in dollars needs the price of {name}: give it with --prices FILE, or limit calls or tokens"
             )
+
+
+def _asked_live(study: Study) -> list[str]:
+    """Which chat models of a study in batches have no batch interface.
+
+    Raises:
+        BadInput: If none has.
+    """
+    models = study.models
+    chats = {role: getattr(models, role) for role in ("extractor", "query", "answerer", "judge")}
+    live = [f"{role} {name}" for role, name in chats.items() if name.partition(":")[0] not in BATCHING]
+    if not study.batch or not live:
+        return []
+    if len(live) == len(chats):
+        raise BadInput(f"--batch: no model of the study has a batch interface; {', '.join(BATCHING)} has one")
+    return [f"asked live, for want of a batch interface: {', '.join(live)}"]
 
 
 def _estimates(study: Study) -> list[str]:

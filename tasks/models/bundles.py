@@ -19,6 +19,7 @@ from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
 # The clients of the network providers are imported where they are used: an offline study has no need of them.
 if TYPE_CHECKING:
     from tasks.models.ollama_provider import OllamaProvider
+    from tasks.models.openai_batches import OpenAIBatches
     from tasks.models.openai_provider import OpenAIProvider
 
 Provider: TypeAlias = "OfflineProvider | OllamaProvider | OpenAIProvider"
@@ -84,6 +85,55 @@ def embedder(gateway: Gateway, name: str, place: Place) -> GatewayEmbedder:
     """
     alias, settings = _split_embedder(name)
     return GatewayEmbedder(gateway, provider(alias), settings, place)
+
+
+def simulated_chat_model(
+    simulation: Simulation,
+    name: str,
+    place: Place,
+    *,
+    json_mode: JsonMode = "schema",
+    reply_cap: int | None = None,
+    repeat: int = 0,
+) -> SimulatedChat:
+    """The chat model `provider:model` of a simulation: the same calls as `chat_model` makes, and no key is needed.
+
+    Raises:
+        BadInput: If the name is unknown.
+    """
+    alias, model = _split(name)
+    settings = ChatSettings(model, json_mode=json_mode, reply_cap=reply_cap)
+    return SimulatedChat(simulation, _unasked(alias), settings, place, repeat)
+
+
+def simulated_embedder(simulation: Simulation, name: str, place: Place) -> SimulatedEmbedder:
+    """The embedding model `provider:model` of a simulation: the same calls as `embedder` makes.
+
+    Raises:
+        BadInput: If the name is unknown.
+    """
+    alias, settings = _split_embedder(name)
+    return SimulatedEmbedder(simulation, _unasked(alias), settings, place)
+
+
+def _unasked(alias: str) -> Provider:
+    """A provider that only says how it would ask."""
+    return _openai("no key, for nothing is sent", None) if alias == "openai" else provider(alias)
+
+
+def batches_of(alias: str) -> OpenAIBatches:
+    """The batch interface of a provider, which must be one of `BATCHING`.
+
+    Raises:
+        BadInput: As `provider`.
+    """
+    from tasks.models.openai_batches import OpenAIBatches
+    from tasks.models.openai_provider import OpenAIProvider
+
+    found = provider(alias)
+    if not isinstance(found, OpenAIProvider):
+        raise LookupError(f"{alias} has no batch interface")
+    return OpenAIBatches(found)
 
 
 def provider(alias: str) -> Provider:

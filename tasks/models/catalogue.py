@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.models.providers import EmbedSettings, JsonMode
 
 PROVIDERS = ("offline", "openai", "ollama")
+BATCHING = ("openai",)
+"""Those that have a batch interface."""
 OFFLINE = {
     "extractor": "noun-phrases",
     "query": "noun-phrases",

@@ -25,7 +25,7 @@ FULL = "token_limit_exceeded"
 
 _ENDPOINT: Final = "/v1/chat/completions"
 _KEY = "palimpsest"
-_NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _CODE = re.compile(r"[a-z_]{1,50}")
 _A_PAGE = 100
 _MOST_PAGES = 10
@@ -42,7 +42,8 @@ class BatchState:
         status: The provider's word; see `ENDED`.
         done, total: Its calls that are through, and all, as the provider counts.
         code: Why it has failed, as a code; empty if it has not.
-        files: Its files of answers and of errors, where there are any, and what was uploaded.
+        results: Its files of answers and of errors, where there are any.
+        uploaded: Its file of calls.
     """
 
     id: str
@@ -51,7 +52,7 @@ class BatchState:
     total: int = 0
     code: str = ""
     results: tuple[str, ...] = ()
-    uploaded: str = ""
+    uploaded: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -92,11 +93,11 @@ class OpenAIBatches:
     def upload(self, lines: Sequence[bytes]) -> str:
         """Upload a file of calls; returns the provider's name for it."""
         file = ("calls.jsonl", b"".join(lines))
-        return _name(self._send(lambda: self._files.create(file=file, purpose="batch"), _FILE_SECONDS))
+        return self._name(self._send(lambda: self._files.create(file=file, purpose="batch"), _FILE_SECONDS))
 
     def create(self, uploaded: str, key: str) -> str:
         """Have an uploaded file answered; returns the batch's name. `find` finds it again by the key."""
-        return _name(
+        return self._name(
             self._send(
                 lambda: self._batches.create(
                     input_file_id=uploaded,
@@ -116,18 +117,16 @@ class OpenAIBatches:
             batches = listed if isinstance(listed, list) else []
             for batch in batches:
                 if field_of(batch, "metadata", _KEY) == key:
-                    return _name(batch)
+                    return self._name(batch)
             if field_of(page, "has_more") is not True or not batches:
                 return None
-            more = {"after": _name(batches[-1])}
+            more = {"after": self._name(batches[-1])}
         return None
 
     def state(self, batch: str) -> BatchState:
         """How a batch stands."""
         found = self._send(lambda: self._batches.retrieve(batch))
         code = field_of(found, "errors", "data", 0, "code")
-        results = (field_of(found, "output_file_id"), field_of(found, "error_file_id"))
-        uploaded = field_of(found, "input_file_id")
         return BatchState(
             id=batch,
             status=_code(field_of(found, "status")),
@@ -135,8 +134,8 @@ class OpenAIBatches:
             + _count(field_of(found, "request_counts", "failed")),
             total=_count(field_of(found, "request_counts", "total")),
             code="" if code is None else _code(code),
-            results=tuple(name for name in results if isinstance(name, str) and _NAME.fullmatch(name)),
-            uploaded=uploaded if isinstance(uploaded, str) and _NAME.fullmatch(uploaded) else "",
+            results=self._names(field_of(found, "output_file_id"), field_of(found, "error_file_id")),
+            uploaded=self._names(field_of(found, "input_file_id")),
         )
 
     def results(self, state: BatchState) -> Iterator[Line | None]:
@@ -148,8 +147,23 @@ class OpenAIBatches:
 
     def forget(self, state: BatchState) -> None:
         """Delete a batch's files at the provider."""
-        for name in filter(None, (*state.results, state.uploaded)):
+        for name in (*state.results, *state.uploaded):
             self._send(partial(self._files.delete, name))
+
+    def _name(self, found: object) -> str:
+        """The name of what a reply shows."""
+        names = self._names(field_of(found, "id"))
+        if not names:
+            raise TransportFault("the reply has no id", kind="lost")
+        return names[0]
+
+    def _names(self, *names: object) -> tuple[str, ...]:
+        """Those that are names: they become parts of addresses and messages, and none may hold a key."""
+        return tuple(
+            name
+            for name in names
+            if isinstance(name, str) and _NAME.fullmatch(name) and self._provider.shown(name) == name
+        )
 
     def _content(self, name: str) -> bytes:
         try:
@@ -183,14 +197,6 @@ class OpenAIBatches:
             return json.loads(self._provider.exchange(send, seconds, CHAT_BYTES))
         except (ValueError, RecursionError, ReplyTooLong):
             raise TransportFault("the reply is not readable", kind="lost") from None
-
-
-def _name(found: object) -> str:
-    """The provider's name for what a reply shows. It becomes part of addresses and messages."""
-    name = field_of(found, "id")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise TransportFault("the reply has no id", kind="lost")
-    return name
 
 
 def _code(value: object) -> str:

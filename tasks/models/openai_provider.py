@@ -158,6 +158,10 @@ class OpenAIProvider:
         full = _SHORTENABLE.get(settings.model, settings.dimensions)
         return {} if settings.dimensions == full else {"dimensions": settings.dimensions}
 
+    def shown(self, text: str) -> str:
+        """A word of the provider's as it may be shown: on one line, and without keys."""
+        return one_line(text, self._secrets)
+
     def fault_of(
         self, status: int, error: object, message: str = "", wait: float | None = None
     ) -> ProviderFault:

@@ -131,6 +131,7 @@ class GatewayEmbedder:
                 lambda seconds: self._provider.embed([item.text for item in batch], self._settings, seconds),
                 self._gateway.limits.embed,
                 [self._worst(item) for item in batch],
+                self._provider.local,
             )
         except RequestRejected as fault:
             if len(batch) == 1:

@@ -1,4 +1,4 @@
-"""The options `--budget-*`: amounts for the run or for one stage, in all or on top of what is spent."""
+"""Budgets at the command line: the options `--budget-*`, and what is spent and left of each amount."""
 
 from __future__ import annotations
 
@@ -48,3 +48,19 @@ def _amount(kind: str, text: str, amount: str, on_top_of: Spent) -> float | int:
         ) from None
     more: float | int = value + getattr(on_top_of, kind)
     return more
+
+
+def spent_and_left(budget: Budget, spent: Callable[[str], Spent]) -> list[str]:
+    """A line for each limited amount, such as `budget of stage extract: 90 of 100 calls spent, 10 left`."""
+    lines = []
+    for stage, cap in (("", budget), *budget.stages.items()):
+        gone = spent(stage)
+        of = f"budget of stage {stage}" if stage else "budget"
+        if cap.usd is not None:
+            lines.append(
+                f"{of}: ${gone.usd:.4f} of ${cap.usd:.4f} spent, ${max(0.0, cap.usd - gone.usd):.4f} left"
+            )
+        for kind, most, used in (("calls", cap.calls, gone.calls), ("tokens", cap.tokens, gone.tokens)):
+            if most is not None:
+                lines.append(f"{of}: {used:,} of {most:,} {kind} spent, {max(0, most - used):,} left")
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from flows.budgets import spent_and_left
 from flows.console import console
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
@@ -177,6 +179,7 @@ def print_cost(folder: Path, run: Run) -> None:
     ledger = Ledger(Path(run.store))
     try:
         spent = ledger.totals(run.name)
+        budgets = spent_and_left(run.study.budget, partial(ledger.spent, run.name))
     finally:
         ledger.close()
     unpriced = f", {spent.unpriced:,} of them without a known price" if spent.unpriced else ""
@@ -186,6 +189,15 @@ def print_cost(folder: Path, run: Run) -> None:
             f"{spent.unusable:,} unusable, {spent.failed:,} failed"
         )
     )
+    if spent.lost:
+        console.print(
+            Text(
+                f"{spent.lost:,} requests were sent whose replies were never seen; if they are billed, that is up to "
+                f"${spent.lost_usd:.4f} more, which budgets count"
+            )
+        )
+    for line in budgets:
+        console.print(Text(line))
 
 
 def print_status(folder: Path) -> None:

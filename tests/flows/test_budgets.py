@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.budgets import budget_of
+from flows.budgets import budget_of, spent_and_left
 from memory.errors import BadInput
 from tasks.models.budget import Budget, Cap, Spent
 from tasks.models.ledger import Ledger
@@ -177,6 +177,16 @@ def test_what_is_no_amount_is_one_clear_line(given: dict[str, list[str]], says: 
     with pytest.raises(BadInput) as error:
         budget_of(given, Budget(), lambda stage: Spent())
     assert says in str(error.value)
+
+
+def test_what_is_spent_and_left_of_each_amount_is_said() -> None:
+    budget = Budget(usd=1, tokens=1_000, stages={"judge": Cap(calls=3)})
+    spent = {"": Spent(20, 1_200, 0.25), "judge": Spent(2, 90, 0.1)}
+    assert spent_and_left(budget, spent.__getitem__) == [
+        "budget: $0.2500 of $1.0000 spent, $0.7500 left",
+        "budget: 1,200 of 1,000 tokens spent, 0 left",
+        "budget of stage judge: 2 of 3 calls spent, 1 left",
+    ]
 
 
 def test_a_budget_that_could_not_be_kept_is_refused_before_anything_runs(tmp_path: Path) -> None:

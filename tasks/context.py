@@ -240,14 +240,18 @@ def spent_by(run: Run) -> Callable[[str], Spent]:
     return spent
 
 
-def ledger_rows(run: Run) -> pa.Table:
-    """The `calls` table of a run."""
+def ledger_tables(run: Run) -> dict[str, pa.Table]:
+    """What the ledger says of a run: its tables `calls` and `pace`."""
     with _lock:
         for (store, name, _), gateway in _gateways.items():
             if store == run.store and name == run.name:
-                return gateway.ledger.rows(run.name)
+                return _tables(gateway.ledger, name)
     ledger = Ledger(Path(run.store))
     try:
-        return ledger.rows(run.name)
+        return _tables(ledger, run.name)
     finally:
         ledger.close()
+
+
+def _tables(ledger: Ledger, run: str) -> dict[str, pa.Table]:
+    return {"calls": ledger.rows(run), "pace": ledger.pace(run)}

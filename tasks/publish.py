@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,7 +49,7 @@ def about(run: Run) -> dict[str, str]:
     }
 
 
-def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
+def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Table]) -> None:
     """Write every table that the run has made as one Parquet file, holding one part at a time.
 
     Each says in its metadata which run it is of, and which data that has read.
@@ -64,7 +64,8 @@ def publish(folder: Path, run: Run, made: Artefacts, calls: pa.Table) -> None:
             path = folder / "graphs" / condition / f"{table}.parquet"
             tables.write_parts(path, _parts(folder, artefacts, table), about(run))
     _stores(folder, run, made)
-    tables.write(folder / "calls.parquet", calls, about(run))
+    for name, rows in ledger.items():
+        tables.write(folder / f"{name}.parquet", rows, about(run))
 
 
 def _by_arm(artefacts: Sequence[Artefact]) -> dict[str, list[Artefact]]:

@@ -13,7 +13,7 @@ from memory.protocol import Models
 from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
-from tasks.context import Undeclared, exhausted, ledger_rows, lost_calls
+from tasks.context import Undeclared, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import told
 from tasks.draw import draw
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
@@ -125,7 +125,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
     plan = plan_of(folder, run, _buying(run.study, execute), retry_failed=retry_failed)
     try:
         unfinished = _walk(plan)
-        publish(folder, run, plan.made, ledger_rows(run))
+        publish(folder, run, plan.made, ledger_tables(run))
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so

@@ -13,6 +13,7 @@ from tests.tasks.models.fakes import Request, inputs
 
 # The ledger tells of attempts, so it differs; `run.json` names folders and versions.
 LEDGER = "calls.parquet"
+PACE = "pace.parquet"
 
 
 def said(run: Path) -> dict[str, str]:
@@ -20,7 +21,7 @@ def said(run: Path) -> dict[str, str]:
     found = {}
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run).as_posix()
-        if name.startswith("parts/") or name == LEDGER:
+        if name.startswith("parts/") or name in (LEDGER, PACE):
             continue
         if path.suffix == ".parquet":
             found[name] = tables.content_hash({name: pq.read_table(path)})

@@ -118,15 +118,20 @@ def make(work: Work) -> Made:
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
     if conversations.sha256 != work.params["sha256"]:
         raise BadInput(f"{run.data}: has changed since the run began; start the study again")
-    made = {"turns": turns_table(conversations), "questions": questions_table(conversations)}
+    return made(conversations)
+
+
+def made(conversations: Conversations) -> Made:
+    """The tables of conversations."""
+    tables = {"turns": turns_table(conversations), "questions": questions_table(conversations)}
     counts = {
         "histories": len(conversations.histories),
         "sessions": sum(len(h.sessions) for h in conversations.histories.values()),
-        "turns": made["turns"].num_rows,
-        "distinct_turns": len(set(made["turns"]["content"].to_pylist())),
-        "questions": made["questions"].num_rows,
+        "turns": tables["turns"].num_rows,
+        "distinct_turns": len(set(tables["turns"]["content"].to_pylist())),
+        "questions": tables["questions"].num_rows,
     }
-    return Made(made, counts)
+    return Made(tables, counts)
 
 
 STAGE = Stage("load", 1, make)

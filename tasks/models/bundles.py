@@ -15,6 +15,7 @@ from tasks.models.gateway import Gateway, Place
 from tasks.models.keys import BLOCK, left_to_the_run, openai_key
 from tasks.models.offline_provider import OfflineProvider
 from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
+from tasks.models.simulated import SimulatedChat, SimulatedEmbedder, Simulation
 
 # The clients of the network providers are imported where they are used: an offline study has no need of them.
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from bpe_openai import Encoding, get_encoding
 
@@ -13,7 +13,7 @@ from tasks.models.calls import Payload
 from tasks.models.prices import UNKNOWN_MOST_REPLY, Prices
 
 # Tokens that a provider adds around each message and each request; OpenAI adds three of each.
-_AROUND = 8
+AROUND = 8
 # The tokenizer refuses inputs of a million characters and more.
 _PIECE = 200_000
 _O200K = re.compile(r"(gpt-4o|gpt-4\.1|gpt-5|chatgpt-4o|o\d)")
@@ -41,18 +41,24 @@ def prompt_bound(provider: str, model: str, payload: Payload) -> int:
     schema = payload.get("response_format", payload.get("format"))
     texts = [message["content"] for message in messages]
     texts.append("" if schema is None else json.dumps(schema, ensure_ascii=False))
-    return sum(text_bound(provider, model, text) for text in texts) + _AROUND * (len(messages) + 1)
+    return sum(text_bound(provider, model, text) for text in texts) + AROUND * (len(messages) + 1)
 
 
 def embed_worst(provider: str, model: str, text: str, prices: Prices) -> Spent:
     """The most that the vector of a text may take."""
     if provider == "offline":
         return Spent(1)
-    tokens = text_bound(provider, model, text) + _AROUND
+    tokens = text_bound(provider, model, text) + AROUND
     price = prices.of(provider, model)
     return Spent(1, tokens, price.usd(tokens, 0) if price else 0.0)
 
 
+def knows_vocabulary(provider: str, model: str) -> bool:
+    """Whether a model's tokens are counted exactly."""
+    return _vocabulary(provider, model) is not None
+
+
+@lru_cache(maxsize=256)  # instructions come with every call
 def text_bound(provider: str, model: str, text: str) -> int:
     """A text's tokens in the model's own vocabulary where that is known, else its bytes: no token is shorter."""
     encoding = _vocabulary(provider, model)

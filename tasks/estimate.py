@@ -1,0 +1,173 @@
+"""What a study would still buy: its plan is walked with models that are not asked.
+
+The walk takes place in a folder of its own that is removed again, with the store opened for looking. Where there are
+many histories, it takes a seeded sample of them, and what it finds is scaled to all; extraction, which is most of the
+cost, is counted over every distinct turn in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memory.conversation import Conversations
+from memory.prompts.extraction import request
+from memory.systems import find
+from tasks import analyse, bootstrap, extract, frontier, load, score, storage
+from tasks.benchmarks.limits import limit
+from tasks.context import simulated
+from tasks.load import content_id, conversations_of, spoken_text
+from tasks.models.bundles import simulated_chat_model
+from tasks.models.foreseen import Lines
+from tasks.models.gateway import Place
+from tasks.models.holdings import Holdings, holdings_of
+from tasks.models.simulated import Simulation
+from tasks.plan import Incomplete, only_found
+from tasks.runs import Run, write_run
+from tasks.stage import Artefact, Stage, Work, perform
+from tasks.start import plan_of, prepare
+from tasks.study import Study
+
+HISTORIES = 25
+"""With more histories than this, so many questions are drawn, with their histories, and the rest is scaled."""
+
+# Stages that ask no model, and on whose artefacts no call depends.
+_FREE = frozenset(s.STAGE.name for s in (score, bootstrap, frontier, storage, analyse))
+# Stages whose calls grow with the turns; those of all others grow with the questions.
+_BY_TURN = frozenset({"embed", "merge", "ingest"})
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would still buy.
+
+    Attributes:
+        run: The run that is meant.
+        complete: Whether all of it is there already.
+        lines: Calls by stage, condition and model, in the order in which they are made.
+        histories: How many histories were walked, and how many there are.
+    """
+
+    run: Run
+    complete: bool
+    lines: Lines
+    histories: tuple[int, int]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether part of it is an extrapolation."""
+        return self.histories[0] < self.histories[1]
+
+
+def estimate(
+    study: Study, data: Path | None, store: Path, out: Path | None, *, most_histories: int = HISTORIES
+) -> Estimate:
+    """Estimate what running a study would buy now; nothing is bought, and nothing is written that stays.
+
+    Args:
+        study: What would be run.
+        data: The benchmark's file or a folder that holds it; none for the sample.
+        store: Folder of the calls that are bought; it need not be there.
+        out: The run's folder, which need not be there either; none is its usual place.
+        most_histories: See `HISTORIES`.
+
+    Raises:
+        BadInput: As `tasks.start.prepare`, or if the store is damaged.
+    """
+    folder, run = prepare(study, data, store, out)
+    everything = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    total = len(everything.histories)
+    if _is_complete(folder, run):
+        return Estimate(run, True, {}, (total, total))
+    walked = everything
+    if total > most_histories:
+        walked = limit(everything, most_histories, study.seed)
+    with holdings_of(store) as holdings:
+        lines = _walk(run, walked, holdings)
+        if walked is not everything:
+            lines = _scaled(lines, walked, everything)
+            if _extracts(study):
+                extraction = _extraction(study, everything, holdings)
+                lines = extraction | {h: line for h, line in lines.items() if h.stage != extract.STAGE.name}
+    return Estimate(run, False, lines, (len(walked.histories), total))
+
+
+def _is_complete(folder: Path, run: Run) -> bool:
+    try:
+        plan_of(folder, run, only_found, retry_failed=run.study.retry_failed).walk()
+    except (Incomplete, NotADirectoryError):
+        return False
+    return True
+
+
+def _extracts(study: Study) -> bool:
+    return any(find(condition.system).needs_extractions for condition in study.conditions)
+
+
+def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
+    """The lines of a run over these conversations."""
+    # However many invented replies are refused: the walk goes on to its end.
+    study = run.study.model_copy(update={"max_failed": 1.0})
+    simulation = Simulation(holdings, study.retry_failed)
+    reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
+
+    def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+        if stage.name in _FREE:
+            return [_nothing(work) for work in works]
+        return [perform(reading if stage.name == reading.name else stage, work) for work in works]
+
+    with _folder() as folder:
+        walked = run.model_copy(update={"study": study, "store": str(folder)})
+        write_run(folder, walked)
+        with simulated(folder, simulation):
+            plan_of(folder, walked, execute, retry_failed=study.retry_failed).walk()
+    return simulation.lines
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with TemporaryDirectory(prefix="palimpsest-estimate-") as name:
+        yield Path(name).resolve()
+
+
+def _nothing(work: Work) -> Artefact:
+    return Artefact(stage=work.stage, batch=work.batch, fingerprint=work.fingerprint, files={}, content="")
+
+
+def _scaled(lines: Lines, walked: Conversations, everything: Conversations) -> Lines:
+    """The lines of a sample, as those of everything that it was drawn from."""
+    by_turn = len(_distinct(everything)) / len(_distinct(walked))
+    by_question = len(everything.questions) / len(walked.questions)
+    return {
+        heading: line * (by_turn if heading.stage in _BY_TURN else by_question)
+        for heading, line in lines.items()
+    }
+
+
+def _extraction(study: Study, conversations: Conversations, holdings: Holdings) -> Lines:
+    """The lines of extracting every distinct turn."""
+    simulation = Simulation(holdings)
+    model = simulated_chat_model(
+        simulation,
+        study.models.extractor,
+        Place(extract.STAGE.name),
+        json_mode=study.models.json_mode,
+        reply_cap=study.models.reply_cap,
+        repeat=study.repeat,
+    )
+    for speaker, text in _distinct(conversations).values():
+        if text.strip():
+            model.foresee(request(speaker, text, study.extraction_prompt))
+    return simulation.lines
+
+
+def _distinct(conversations: Conversations) -> dict[str, tuple[str, str]]:
+    """Speaker and text of each distinct turn, by content id."""
+    return {
+        content_id(turn): (turn.speaker, spoken_text(turn))
+        for history in conversations.histories.values()
+        for turn in history.turns
+    }

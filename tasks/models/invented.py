@@ -1,0 +1,74 @@
+"""Replies and vectors for a study that is walked without asking any model: of plausible size, and of no worth."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from memory.calibration import CALIBRATED
+from memory.models import ChatRequest, Vectors
+from memory.tokens import count
+from tasks.models.foreseen import Span
+from tasks.models.offline.chat import OfflineChat
+
+_WORD = re.compile(r"\w+")
+_UNCALIBRATED_FLOOR = 0.5
+_ABOVE_FLOOR = 0.01
+
+# Tokens of replies. A fact alone, a verdict with one sentence, some entities of a question; any other task.
+ANSWER = Span(1, 60)
+_SIZES = {"answer": ANSWER, "judge": Span(4, 60), "query_entities": Span(4, 120)}
+_OTHER = Span(1, 500)
+# The offline extractor's replies have on the average as many tokens as the turn and 90 more: 350 on LongMemEval, 126 on
+# LoCoMo, 106 on the sample.
+_EXTRACTION = 90
+_SPREAD_OF_EXTRACTIONS = 3
+
+
+def reply_text(request: ChatRequest, call_id: str) -> str:
+    """A reply that the project's own readers can read: extractions and entities are the offline extractor's.
+
+    Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
+    """
+    match request.task:
+        case "extract" | "query_entities":
+            return OfflineChat("noun-phrases").complete(request.task, request.inputs)
+        case "answer":
+            return f"answer {call_id[:12]}"
+        case "judge":
+            return '{"correct": true, "why": ""}'
+    return ""
+
+
+def reply_tokens(request: ChatRequest, cap: int | None) -> Span:
+    """The least and the most tokens that a reply should have, as a mean over many."""
+    size = _SIZES.get(request.task, _OTHER)
+    if request.task == "extract":
+        middle = _EXTRACTION + count(request.inputs.get("text", request.user))
+        size = Span(middle, middle).wider(_SPREAD_OF_EXTRACTIONS)
+    return size if cap is None else Span(min(size.low, cap), min(size.high, cap))
+
+
+def vector(text: str, model: str, dimensions: int) -> Vectors:
+    """A unit vector `(dimensions,)` that follows from the text alone; cosines grow with the words that texts share.
+
+    Any two are about as alike as the retrieval floor of the embedder asks for, so that recall finds something and
+    contexts come out large rather than empty.
+    """
+    known = CALIBRATED.get(model.partition(":")[0])
+    common = (known.floor if known else _UNCALIBRATED_FLOOR) + _ABOVE_FLOOR
+    words = np.zeros(dimensions, np.float32)
+    for word in set(_WORD.findall(text.lower())) or {text}:
+        place, sign = _place(word, dimensions)
+        words[place] += sign
+    words *= np.sqrt(1 - common) / max(float(np.linalg.norm(words)), 1e-6)
+    return words + np.float32(np.sqrt(common / dimensions))
+
+
+@lru_cache(maxsize=200_000)
+def _place(word: str, dimensions: int) -> tuple[int, float]:
+    digest = int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    return digest % dimensions, 1.0 if digest >> 63 else -1.0

@@ -54,12 +54,12 @@ def content_hash(tables: Mapping[str, pa.Table]) -> str:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file beside its place, flush it, then rename it there."""
-    with _beside(path) as beside:
+    with written_whole(path) as beside:
         beside.write_bytes(data)
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def written_whole(path: Path) -> Iterator[Path]:
     """A new file beside a place. At the end of the block it is on the disk and in that place, or nowhere.
 
     Raises:
@@ -112,7 +112,7 @@ def write_parts(path: Path, parts: Iterable[pa.Table], about: Mapping[str, str] 
     schema = _versioned(first, about).schema
     rows = 0
     with (
-        _beside(path) as beside,
+        written_whole(path) as beside,
         pq.ParquetWriter(beside, schema, compression="zstd", use_dictionary=_repeating(first)) as writer,
     ):
         for part in chain((first,), remaining):

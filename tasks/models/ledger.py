@@ -263,6 +263,17 @@ class Ledger:
             if rows or settles or len(self._replays) >= _BUFFER:
                 self._write(rows, settles)
 
+    def add(self, rows: Sequence[tuple[str, float, Entry]]) -> None:
+        """Add rows of other processes, each with the process and the time of its entry, all or none."""
+        with self._lock:
+            self._write([(process, *self._row(time, entry)[1:]) for process, time, entry in rows])
+
+    def rows_by_process(self) -> dict[str, int]:
+        """How many rows each process has entered."""
+        with self._lock:
+            self._write([])
+            return dict(self._connection.execute("SELECT process, COUNT(*) FROM calls GROUP BY process"))
+
     def enter_pace(self, run: str, event: PaceEvent) -> None:
         """Add a change of the pace at which a provider is asked."""
         with self._lock, self._connection:

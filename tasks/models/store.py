@@ -17,6 +17,7 @@ from tasks.models.disk_faults import told
 from tasks.models.entries import (
     BrokenEntry,
     Record,
+    check,
     check_columns,
     reply_of,
     reply_text,
@@ -158,6 +159,16 @@ class Store:
         """Store vectors, a row for each call id, all or none."""
         self._keep({call_id: vector_bytes(row) for call_id, row in zip(call_ids, vectors, strict=True)})
 
+    def add(self, entries: Mapping[str, str | bytes]) -> int:
+        """Store entries as another store keeps them, all or none; whole ones that are there stay as they are.
+
+        Returns:
+            How many were not there.
+        """
+        missing = {key: value for key, value in entries.items() if self._read(key, _checked) is None}
+        self._keep(missing)
+        return len(missing)
+
     def refusals(self, call_ids: Iterable[str]) -> dict[str, Damaged]:
         """Those of some missing calls whose entries were set aside, each with the reason not to buy it unasked."""
         found = {}
@@ -210,3 +221,8 @@ class Store:
                     self._cache.set(key, value)
             for key in entries:
                 self._quarantine.lift(key)
+
+
+def _checked(value: str | bytes) -> str | bytes:
+    check(value)
+    return value

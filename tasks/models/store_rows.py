@@ -93,13 +93,13 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
     if not database.is_file():
         raise BadInput(f"{folder} is no store: it has no {database.name}; name one with --store")
     with told(database):
-        connection = _connect(database, "mode=ro")
+        connection = connect(database, "mode=ro")
         try:
             connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             # A folder that may not be written: SQLite cannot make its shared memory there, and nobody else writes.
             connection.close()
-            connection = _connect(database, "mode=ro&immutable=1")
+            connection = connect(database, "mode=ro&immutable=1")
     with closing(connection):
         yield connection
 
@@ -113,14 +113,15 @@ def changing(folder: Path) -> Iterator[sqlite3.Connection]:
         CallRefused: If the disk is full.
     """
     database = database_of(folder)
-    with told(database), closing(_connect(database, "mode=rw")) as connection:
+    with told(database), closing(connect(database, "mode=rw")) as connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             yield connection
 
 
-def _connect(database: Path, how: str) -> sqlite3.Connection:
+def connect(database: Path, how: str) -> sqlite3.Connection:
+    """A connection to a file that may come from anyone; `how` is SQLite's query of a file's URI."""
     address = f"file:{quote(str(database.resolve()))}?{how}"
     connection = sqlite3.connect(address, timeout=_TIMEOUT, uri=True, isolation_level=None)
     # The file may come from anyone: nothing in its schema may call a function with an effect.
@@ -132,6 +133,15 @@ def find(connection: sqlite3.Connection, key: str) -> Row | None:
     """The row of a key, or none."""
     found = connection.execute(f"SELECT {_COLUMNS} FROM Cache WHERE key = ? AND raw = 1", (key,)).fetchone()  # noqa: S608
     return None if found is None else Row(*found)
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many rows diskcache says that there are; 0 if it does not, as in a damaged database."""
+    try:
+        found = connection.execute("SELECT value FROM Settings WHERE key = 'count'").fetchone()
+    except sqlite3.DatabaseError:
+        return 0
+    return int(found[0]) if found and isinstance(found[0], int) else 0
 
 
 def delete(connection: sqlite3.Connection, rowid: int) -> None:

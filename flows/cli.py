@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from flows.options import StudyOptions, with_study_options
+
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -55,79 +57,12 @@ def _end(line: str, code: int) -> None:
 
 
 @app.command()
-def run(
-    study: Annotated[str, typer.Argument(help="The study: representation or forgetting.")] = "representation",
-    study_file: Annotated[
-        Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")
-    ] = None,
-    benchmark: Annotated[str | None, typer.Option(help="See `palimpsest list benchmarks`.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The benchmark's file, or a folder that holds it.")
-    ] = None,
-    systems: Annotated[
-        str | None, typer.Option(help="Comma-separated systems, each with an optional :profile.")
-    ] = None,
-    models: Annotated[str | None, typer.Option(help="A bundle; see `palimpsest list models`.")] = None,
-    extractor: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
-    query: Annotated[
-        str | None, typer.Option(help="provider:model that reads questions for entities.")
-    ] = None,
-    answerer: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
-    judge_model: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Judge prompt: paper or per_type.")] = None,
-    validation: Annotated[str | None, typer.Option(help="off, reject or repair extractions.")] = None,
-    limit: Annotated[int | None, typer.Option(help="A sample of N questions and their histories.")] = None,
-    questions: Annotated[int | None, typer.Option(help="N questions of the whole store.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of samples and resampling.")] = None,
-    store: Annotated[Path, typer.Option(help="Folder of calls that all runs share.")] = Path("results/store"),
-    out: Annotated[Path | None, typer.Option(help="Folder of this run.")] = None,
-    retry_failed: Annotated[bool, typer.Option(help="Ask again where replies stayed unusable.")] = False,
-    repair: Annotated[bool, typer.Option(help="Buy again what was found damaged.")] = False,
-    max_failed: Annotated[
-        float | None, typer.Option(help="A stage of which a larger share of rows fails ends the run.")
-    ] = None,
-    budget_usd: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Most dollars of the run over all its attempts; +N: on top of what is spent; STAGE=N."
-        ),
-    ] = None,
-    budget_calls: Annotated[list[str] | None, typer.Option(help="Most calls, likewise.")] = None,
-    budget_tokens: Annotated[list[str] | None, typer.Option(help="Most tokens, likewise.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="TOML of prices that replace the list prices.")] = None,
-    max_concurrency: Annotated[int | None, typer.Option(help="Most requests to a provider at once.")] = None,
-    rpm: Annotated[int | None, typer.Option(help="Most requests a minute to each provider.")] = None,
-    tpm: Annotated[int | None, typer.Option(help="Most tokens a minute, at their worst.")] = None,
-    batch: Annotated[bool, typer.Option(help="Buy through OpenAI's Batch API: cheaper, and slower.")] = False,
-) -> None:
+@with_study_options
+def run(options: StudyOptions) -> None:
     """Run a study, or go on with it: the same command continues, and pays for nothing twice."""
-    from flows.running import run_study, study_of
+    from flows.running import run_study
 
-    fields = {
-        "study": study,
-        "benchmark": benchmark,
-        "validation": validation,
-        "judge": judge,
-        "limit": limit,
-        "questions": questions,
-        "seed": seed,
-        "retry_failed": retry_failed or None,
-        "repair": repair or None,
-        "max_failed": max_failed,
-        "batch": batch or None,
-    }
-    pace = {"max_concurrency": max_concurrency, "rpm": rpm, "tpm": tpm}
-    amounts = {"usd": budget_usd or [], "calls": budget_calls or [], "tokens": budget_tokens or []}
-    choices = {
-        "extractor": extractor,
-        "query": query,
-        "answerer": answerer,
-        "judge": judge_model,
-        "embedder": embedder,
-    }
-    made = study_of(study_file, fields, systems, models, choices, pace, prices)
-    code = run_study(made, data, store, out, amounts)
+    code = run_study(options.made(), options.data, options.store, options.out, options.amounts)
     raise typer.Exit(code)
 
 

@@ -60,9 +60,13 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
+        graph = folder / "graphs" / condition
         for table in _tables_of(artefacts):
-            path = folder / "graphs" / condition / f"{table}.parquet"
-            tables.write_parts(path, _parts(folder, artefacts, table), about(run))
+            tables.write_parts(graph / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
+        # An earlier end of the run may have left tables of memories that it could not build.
+        for path in graph.glob("*.parquet"):
+            if path.stem not in _tables_of(artefacts):
+                path.unlink()
     _stores(folder, run, made)
     for name, rows in ledger.items():
         tables.write(folder / f"{name}.parquet", rows, about(run))

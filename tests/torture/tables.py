@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from results import tables
 from tests.tasks.models.fakes import Request, inputs
 
-# The ledger tells of attempts, so it differs; `run.json` names folders and versions.
+# These tell of attempts, so they differ; `run.json` names folders and versions too.
 LEDGER = "calls.parquet"
+PACE = "pace.parquet"
 PACE = "pace.parquet"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from flows import caching
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Palimpsest: evaluate the long-term memory of LLM agents, and pay for no model call twice.",
 )
+app.add_typer(caching.app, name="cache")
 
 BAD_INPUT = 2
 STOPPED = 3
@@ -29,7 +31,7 @@ RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 def main() -> None:
     """Entry point: what the user gave wrong is one line and exit code 2, a stop one line and code 3."""
     from memory.errors import BadInput, CallRefused
-    from results.errors import TornTable
+    from results.errors import DiskFull, TornTable
 
     # A job scheduler's SIGTERM stops a run as Ctrl-C does; Prefect takes it first, and hands it on here.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -40,7 +42,7 @@ def main() -> None:
         _end(f"error: {' '.join(error.format_message().split())} See palimpsest --help", BAD_INPUT)
     except BadInput as error:
         _end(f"error: {error}", BAD_INPUT)
-    except (CallRefused, TornTable) as error:
+    except (CallRefused, TornTable, DiskFull) as error:
         _end(f"stopped: {error}", STOPPED)
     except KeyboardInterrupt:
         code = _INTERRUPTED

@@ -12,6 +12,7 @@ from flows.prefect_settings import quiet_prefect
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
 from tasks.context import spent_by
+from tasks.damaged_parts import told
 from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
@@ -97,6 +98,8 @@ def run_study(
         # Whoever types a path may name any; a parameter that comes through Prefect may not.
         state = flow(study, str(data or ""), str(store), str(folder), outside=True, return_state=True)
     finished = read_run(folder)
+    for line in told(folder):
+        say(line)
     if finished.status == "complete":
         print_run(folder)
         return 0

@@ -19,6 +19,7 @@ from prefect.testing.utilities import prefect_test_harness
 from flows.representation import rejudge, representation
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
 from tasks.kinds import make_study
+from tasks.models.budget import Budget
 from tasks.failures import StageFailed
 from tasks.orchestrate import as_task, in_prefect
 from tasks.runs import read_run
@@ -172,6 +173,17 @@ def test_a_run_that_stops_says_so_and_why(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
     assert run(tmp_path, small()).is_completed()
     assert read_run(tmp_path / "run").status == "complete"
+
+
+def test_a_run_without_budget_left_ends_in_a_state_of_that_name_and_goes_on_with_more(tmp_path: Path) -> None:
+    exhausted = run(tmp_path, small().model_copy(update={"budget": Budget(calls=60)}))
+    assert exhausted.is_failed()
+    assert exhausted.name == "BudgetExhausted"
+    assert "budget of the run exhausted: of 60 calls, 60 calls are made" in str(exhausted.message)
+    assert read_run(tmp_path / "run").status == "budget_exhausted"
+    assert (tmp_path / "run" / "metrics.parquet").exists()
+    assert {each.state_name for each in task_runs(exhausted, 13)} == {"Completed"}
+    assert run(tmp_path, small()).is_completed()
 
 
 def test_rejudging_answers_nothing_again_and_keeps_the_old_verdicts(tmp_path: Path) -> None:

@@ -38,6 +38,10 @@ class _Batch:
     failures: dict[str, str] = field(default_factory=dict)
     undelivered: CallFailed | None = None
 
+    def lacks(self, call_id: str) -> bool:
+        """Whether it is not known what becomes of a call."""
+        return call_id not in self.vectors and call_id not in self.failures
+
     def add(self, other: _Batch) -> None:
         self.vectors |= other.vectors
         self.failures |= other.failures
@@ -75,16 +79,15 @@ class GatewayEmbedder:
         distinct = {text: self._input(text) for text in dict.fromkeys(texts) if text.strip()}
         inputs = {item.call_id: item for item in distinct.values()}
         result = self._replay(inputs)
-        missing = [item for call_id, item in inputs.items() if call_id not in result.vectors]
+        missing = [item for call_id, item in inputs.items() if result.lacks(call_id)]
         if missing:
             # One buyer at a time for a model: whoever waits finds in the store what the other has bought.
             with self._gateway.buyers.hold(f"embed {self.name}"):
                 result.add(self._replay({item.call_id: item for item in missing}))
-                batches = list(
-                    self._batches([item for item in missing if item.call_id not in result.vectors])
-                )
+                batches = list(self._batches([item for item in missing if result.lacks(item.call_id)]))
                 for batch in self._gateway.each(self._buy, batches, self._provider.local):
                     result.add(batch)
+                self._gateway.without_vector |= result.failures
         if result.undelivered is not None:
             raise result.undelivered
         return self._lay_out(texts, distinct, result)
@@ -97,7 +100,8 @@ class GatewayEmbedder:
     def _replay(self, inputs: Mapping[str, _Input]) -> _Batch:
         vectors = self._gateway.store.vectors(list(inputs), self._usable)
         self._gateway.ledger.enter([self._entry(inputs[call_id], "replayed", usd=0.0) for call_id in vectors])
-        return _Batch(vectors)
+        known = self._gateway.without_vector
+        return _Batch(vectors, {call_id: known[call_id] for call_id in inputs if call_id in known})
 
     def _usable(self, kept: Vectors) -> Vectors:
         vector, defect = _vector(kept, self._settings.dimensions)

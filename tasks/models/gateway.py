@@ -95,12 +95,15 @@ class Gateway:
         self.limits = limits or Limits()
         self.buyers = KeyedLocks(store.folder / "buying")
         self.collected: set[str] = set()  # ids of the calls that this process has collected from batches
+        self.without_vector: dict[str, str] = {}  # why, by call id: no stage of a process asks for them again
         self._guard = threading.Lock()
         self._paces: dict[str, Pace] = {}
         self.lost: set[str] = (
             set()
         )  # ids of calls that were bought once, lost to damage, and not bought again
-        self.lost: set[str] = set()  # ids of calls that were bought once, lost to damage, and not bought again
+        self.lost: set[str] = (
+            set()
+        )  # ids of calls that were bought once, lost to damage, and not bought again
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
         self._settled = threading.Condition()

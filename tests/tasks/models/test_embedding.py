@@ -133,6 +133,52 @@ def test_a_vector_left_out_is_asked_for_again_and_with_it_all_that_could_be_anot
     assert len(server.texts()) == 3 + (1 if numbered else 3)
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        fakes.Answer(missing_rows=1),
+        fakes.Answer(missing_rows=-1),
+        fakes.Answer(raw=b" " * 10_000_000),
+        fakes.Answer(raw=b'{"embeddings": [], "data": []}'),
+        fakes.Answer(raw=b'{"embeddings": {"0": 1}, "data": {"0": 1}}'),
+        fakes.Answer(raw=b'{"embeddings": [[null], 7, "x"], "data": [[null], 7, "x"]}'),
+        fakes.Answer(raw=b"[" * 1_000_000),
+        fakes.truncated(),
+    ],
+    ids=[
+        "a row missing",
+        "a row too many",
+        "megabytes",
+        "no rows",
+        "a map",
+        "rows of others",
+        "brackets",
+        "cut off",
+    ],
+)
+def test_a_batch_that_cannot_be_used_is_asked_for_again_and_no_text_is_lost(
+    server: FakeServer, maker: Maker, open_gateway: Opener, bad: fakes.Answer
+) -> None:
+    server.then(bad)
+    embedded = maker(open_gateway()).embed(["a", "b", "c"])
+    assert embedded.failures == {}
+    np.testing.assert_allclose(
+        embedded.vectors, [fakes.good_vector(text, 8) for text in ("a", "b", "c")], rtol=1e-6
+    )
+
+
+def test_a_text_without_a_vector_is_not_asked_for_again_by_another_stage(
+    server: FakeServer, maker: Maker, open_gateway: Opener
+) -> None:
+    server.always(fakes.vectors(lambda text: [math.nan] * 8))
+    gateway = open_gateway()
+    first = maker(gateway).embed(["a"])
+    assert (
+        first.failures == maker(gateway).embed(["a"]).failures == {0: "the vector holds NaN or an infinity"}
+    )
+    assert server.texts() == ["a", "a"], "once more, in the first stage"
+
+
 def test_an_over_long_text_is_cut_by_us_and_flagged(
     server: FakeServer, maker: Maker, open_gateway: Opener
 ) -> None:

@@ -69,6 +69,29 @@ def run(options: StudyOptions) -> None:
 
 
 @app.command()
+@with_study_options
+def estimate(
+    options: StudyOptions,
+    histories: Annotated[
+        int, typer.Option(min=1, help="Most histories to walk; of more, a sample is walked and scaled.")
+    ] = 25,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what `run` with these options would still buy: calls, tokens and dollars, low and high; ask no model."""
+    from flows.estimating import print_estimate
+
+    print_estimate(
+        options.made(),
+        options.data,
+        options.store,
+        options.out,
+        options.amounts,
+        histories=histories,
+        as_json=json,
+    )
+
+
+@app.command()
 def compare(
     a: Annotated[str, typer.Argument(help="Per-question rows (jsonl, csv, parquet), or RUN:CONDITION.")],
     b: Annotated[str, typer.Argument(help="What A is compared with: the difference is A minus B.")],

@@ -21,9 +21,10 @@ from tasks.benchmarks.limits import limit
 from tasks.context import simulated
 from tasks.load import content_id, conversations_of, spoken_text
 from tasks.models.bundles import simulated_chat_model
-from tasks.models.foreseen import Lines
+from tasks.models.foreseen import Heading, Line, Lines, Span, dollars
 from tasks.models.gateway import Place
 from tasks.models.holdings import Holdings, holdings_of
+from tasks.models.prices import Prices, list_prices
 from tasks.models.simulated import Simulation
 from tasks.plan import Incomplete, only_found
 from tasks.runs import Run, write_run
@@ -38,6 +39,15 @@ HISTORIES = 25
 _FREE = frozenset(s.STAGE.name for s in (score, bootstrap, frontier, storage, analyse))
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Calls under a heading, with their dollars; none where the model has no known price."""
+
+    heading: Heading
+    line: Line
+    usd: Span | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,16 @@ class Estimate:
     def scaled(self) -> bool:
         """Whether part of it is an extrapolation."""
         return self.histories[0] < self.histories[1]
+
+    @property
+    def prices(self) -> Prices:
+        """The prices that hold for the study."""
+        return list_prices().replaced(self.run.study.prices)
+
+    def priced(self) -> list[Priced]:
+        """The lines with their dollars."""
+        batch = self.run.study.batch
+        return [Priced(h, line, dollars(h, line, self.prices, batch=batch)) for h, line in self.lines.items()]
 
 
 def estimate(
@@ -111,7 +131,7 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     """The lines of a run over these conversations."""
     # However many invented replies are refused: the walk goes on to its end.
     study = run.study.model_copy(update={"max_failed": 1.0})
-    simulation = Simulation(holdings, study.retry_failed)
+    simulation = Simulation(holdings, _given(conversations), study.retry_failed)
     reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
 
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
@@ -125,6 +145,12 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
         with simulated(folder, simulation):
             plan_of(folder, walked, execute, retry_failed=study.retry_failed).walk()
     return simulation.lines
+
+
+def _given(conversations: Conversations) -> frozenset[str]:
+    turns = [turn for history in conversations.histories.values() for turn in history.turns]
+    questions = (question.text for question in conversations.questions)
+    return frozenset((*questions, *(turn.text for turn in turns), *(turn.spoken for turn in turns)))
 
 
 @contextmanager

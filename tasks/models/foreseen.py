@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 
 from memory.tokens import count
 from tasks.models.calls import Payload
+from tasks.models.catalogue import BATCHING
+from tasks.models.prices import Prices
 from tasks.models.worst import AROUND, knows_vocabulary, prompt_bound, text_bound
 
 # What another vocabulary makes of a token of o200k_base.
 _FEWER, _MORE = 0.8, 1.5
 # Tokens around a message at the least.
 _AROUND_A_MESSAGE = 3
+# OpenAI caches the beginnings of prompts of so many tokens or more.
+_CACHED_FROM = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What calls are made for, and which model is asked."""
+    """What calls are made for, and which model is asked, for a chat or for vectors."""
 
     stage: str
     condition: str
     provider: str
     model: str
+    chat: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +54,16 @@ class Line:
     Attributes:
         held: Calls whose replies the store has.
         calls: Calls to buy.
-        prompt, reply: Tokens of those.
+        prompt: Tokens of their prompts or texts.
+        reply: Tokens of their replies.
+        repeated: Tokens of `prompt.low` that are the same in call after call, so that a provider may have them cached.
     """
 
     held: float = 0.0
     calls: Span = field(default_factory=Span)
     prompt: Span = field(default_factory=Span)
     reply: Span = field(default_factory=Span)
+    repeated: float = 0.0
 
     def __add__(self, other: Line) -> Line:
         return Line(
@@ -63,13 +71,40 @@ class Line:
             self.calls + other.calls,
             self.prompt + other.prompt,
             self.reply + other.reply,
+            self.repeated + other.repeated,
         )
 
     def __mul__(self, factor: float) -> Line:
-        return Line(self.held * factor, self.calls * factor, self.prompt * factor, self.reply * factor)
+        return Line(
+            self.held * factor,
+            self.calls * factor,
+            self.prompt * factor,
+            self.reply * factor,
+            self.repeated * factor,
+        )
+
+    @property
+    def tokens(self) -> Span:
+        """Tokens of prompts and replies together."""
+        return self.prompt + self.reply
 
 
 Lines = dict[Heading, Line]
+
+
+def dollars(heading: Heading, line: Line, prices: Prices, *, batch: bool) -> Span | None:
+    """What buying a line costs, or none if the model's price is unknown.
+
+    The least takes it that the provider has in its cache what is repeated; no cache is counted on in batches.
+    """
+    price = prices.of(heading.provider, heading.model)
+    if price is None:
+        return None
+    in_batches = batch and heading.chat and heading.provider in BATCHING
+    repeated = 0 if in_batches else round(line.repeated)
+    low = price.usd(round(line.prompt.low), round(line.reply.low), repeated)
+    high = price.usd(round(line.prompt.high), round(line.reply.high))
+    return Span(low, high) * (price.batch if in_batches else 1.0)
 
 
 def text_tokens(provider: str, model: str, text: str) -> Span:
@@ -90,6 +125,12 @@ def chat_prompt(provider: str, model: str, payload: Payload) -> Span:
     if knows_vocabulary(provider, model):
         return Span(said.low, prompt_bound(provider, model, payload))
     return said
+
+
+def repeated_tokens(provider: str, model: str, payload: Payload) -> float:
+    """Tokens of the instructions, where they are long enough for OpenAI to keep them in its cache."""
+    instructions = text_tokens(provider, model, payload["messages"][0]["content"]).low
+    return instructions if instructions >= _CACHED_FROM else 0.0
 
 
 def embed_prompt(provider: str, model: str, text: str) -> Span:

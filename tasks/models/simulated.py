@@ -19,7 +19,16 @@ from tasks.models import invented
 from tasks.models.calls import Call, Payload
 from tasks.models.chat import unusable
 from tasks.models.embedding import BLANK
-from tasks.models.foreseen import Heading, Line, Lines, Span, chat_prompt, embed_prompt, text_tokens
+from tasks.models.foreseen import (
+    Heading,
+    Line,
+    Lines,
+    Span,
+    chat_prompt,
+    embed_prompt,
+    repeated_tokens,
+    text_tokens,
+)
 from tasks.models.gateway import Limits, Place
 from tasks.models.holdings import Holdings
 from tasks.models.providers import ChatProvider, ChatSettings, EmbedProvider, EmbedSettings
@@ -40,6 +49,7 @@ class Simulation:
 
     Attributes:
         holdings: What is bought already.
+        given: Texts that stand in the data, so that no reply decides whether they are embedded.
         retry_failed: Whether replies that stayed unusable are asked for again.
         lines: What the calls so far would take; each call is noted once, where it is made first.
         new_texts: Whether a reply that memories are made of has been invented, and so the texts that they embed.
@@ -50,6 +60,7 @@ class Simulation:
     """
 
     holdings: Holdings
+    given: frozenset[str] = frozenset()
     retry_failed: bool = False
     lines: Lines = field(default_factory=dict)
     new_texts: bool = False
@@ -81,7 +92,7 @@ class SimulatedChat:
         self._simulation = simulation
         self._provider = provider
         self._settings = settings
-        self._heading = Heading(place.stage, place.condition, provider.alias, settings.model)
+        self._heading = Heading(place.stage, place.condition, provider.alias, settings.model, chat=True)
         self._repeat = repeat
 
     @property
@@ -175,6 +186,7 @@ class SimulatedChat:
             calls=Span(once, REASKED),
             prompt=Span(prompt.low * once, prompt.high * REASKED),
             reply=Span(reply.low * once, reply.high * REASKED),
+            repeated=once * repeated_tokens(alias, model, payload),
         )
 
 
@@ -187,7 +199,7 @@ class SimulatedEmbedder:
         self._simulation = simulation
         self._provider = provider
         self._settings = settings
-        self._heading = Heading(place.stage, place.condition, provider.alias, settings.model)
+        self._heading = Heading(place.stage, place.condition, provider.alias, settings.model, chat=False)
 
     @property
     def name(self) -> str:
@@ -225,15 +237,16 @@ class SimulatedEmbedder:
         if held is not None and len(held) == self.dimensions:
             self._simulation.note(call.id, self._heading, lambda: _HELD)
             return held
-        self._simulation.note(call.id, self._heading, lambda: self._line(sent))
+        given = text in self._simulation.given
+        self._simulation.note(call.id, self._heading, lambda: self._line(sent, given=given))
         self._simulation.new_memories = True
         return invented.vector(sent, self._settings.model, self.dimensions)
 
-    def _line(self, text: str) -> Line:
+    def _line(self, text: str, *, given: bool) -> Line:
         """What buying a vector takes; of texts from replies that are not there yet, there may be fewer or more."""
         calls, prompt = Span(1, 1), Span()
         if not self._provider.local:
             prompt = embed_prompt(self._provider.alias, self._settings.model, text)
-        if self._simulation.new_texts:
+        if self._simulation.new_texts and not given:
             calls, prompt = calls.wider(SPREAD), prompt.wider(SPREAD)
         return Line(calls=calls, prompt=prompt)

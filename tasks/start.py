@@ -104,17 +104,18 @@ def begin(folder: Path, run: Run) -> None:
 
 
 def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
-    """Whether everything that the run's plan asks for is there; then the run says so, at no cost."""
+    """Whether the run has come to its end with everything that its plan asks for; nothing is written.
+
+    It is not enough that all parts and tables are there: an attempt that was killed may have made the last parts, and
+    left the tables of the attempt before it.
+    """
+    if not (folder / "run.json").exists() or read_run(folder).status != "complete":
+        return False
     try:
-        made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
+        plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
     except (Incomplete, TooManyFailed):
         return False
-    except NotADirectoryError:  # a file stands where the folder should: `begin` says so
-        return False
-    if not all((folder / f"{table}.parquet").exists() for table in ("metrics", "table_7")):
-        return False
-    write_run(folder, run.model_copy(update={"status": "complete", "counts": made.counts()}))
-    return True
+    return all((folder / f"{table}.parquet").exists() for table in ("metrics", "table_7", "calls"))
 
 
 def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Run:

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -82,6 +83,7 @@ class BatchBuyer:
             CallRefused: If the provider refuses a batch, or cannot be reached for long.
         """
         try:
+            self._collect_ended(missing)
             while True:
                 found = missing()
                 wanted = {name: call for name, call in found.items() if self._tries[name] < _TRIES}
@@ -218,6 +220,15 @@ class BatchBuyer:
         self._records.drop(submission)
 
     # --- waiting and collecting --------------------------------------------------------------------------------
+
+    def _collect_ended(self, missing: Callable[[], Mapping[str, Missing]]) -> None:
+        """Collect all that has ended meanwhile, whoever sent it: it may hold a budget, and nobody else may come."""
+        for submission in self._records.all():
+            if submission.batch and submission.provider == self._provider.alias:
+                with suppress(ProviderFault):  # who needs it meets the fault again, and says so
+                    state = self._provider.state(submission.batch)
+                    if state.ended:
+                        self._collect(submission, state, missing())
 
     def _wait(self, submission: Submission) -> BatchState | None:
         """The state in which a batch ends; none if another process has collected it meanwhile."""

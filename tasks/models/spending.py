@@ -83,10 +83,16 @@ def covered(connection: sqlite3.Connection, run: str, stage: str, worst: Spent, 
         # Nobody waits here for a batch to settle: that takes up to a day, and somebody who comes back for it.
         batches = spent(connection, "reserved", run, name, f"{BATCH}%")
         if limit := cap.exceeded(gone + batches + worst):
-            raise BudgetExhausted(_refusal(name, cap, limit, gone + batches, worst), name)
+            raise BudgetExhausted(_refusal(name, cap, limit, gone, worst) + _in_batches(batches), name)
         held = spent(connection, "reserved", run, name)
         free = free and not cap.exceeded(gone + held + worst)
     return free
+
+
+def _in_batches(held: Spent) -> str:
+    if not held.calls:
+        return ""
+    return f"; {held.calls:,} calls in batches hold {held.tokens:,} tokens, ${held.usd:.4f}, till --batch collects them"
 
 
 def in_batches(connection: sqlite3.Connection, columns: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:

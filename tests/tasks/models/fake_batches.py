@@ -37,7 +37,11 @@ class FakeBatch:
 
 @dataclass
 class FakeBatches:
-    """See the module's words. `billed` counts the lines that were answered with 200."""
+    """See the module's words.
+
+    `billed` counts the lines that were answered with 200. `error` is the code of batches that fail. The next
+    `lost_replies` batches are made, and the reply is a 500. `mangle` changes what a file of answers says.
+    """
 
     reply: Reply
     created: list[FakeBatch] = field(default_factory=list)
@@ -45,8 +49,8 @@ class FakeBatches:
     deleted: list[str] = field(default_factory=list)
     billed: int = 0
     error: str = "invalid_json_line"
+    lost_replies: int = 0
     mangle: Callable[[bytes], bytes] = lambda output: output
-    on_created: Callable[[FakeBatch], None] = lambda batch: None
     _scripts: deque[tuple[str, ...]] = field(default_factory=deque)
     _answers: int | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -66,12 +70,15 @@ class FakeBatches:
     def answer(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
         """Status and body for a request."""
         with self._lock:
-            made = self._route(method, path.partition("?")[0].removeprefix("/v1/").split("/"), content)
+            parts = path.partition("?")[0].removeprefix("/v1/").split("/")
+            status, made = self._route(method, parts, content)
         if made is None:
             return 404, json.dumps({"error": {"message": "no such thing", "code": None}}).encode()
-        return 200, made if isinstance(made, bytes) else json.dumps(made).encode()
+        return status, made if isinstance(made, bytes) else json.dumps(made).encode()
 
-    def _route(self, method: str, path: list[str], content: bytes) -> dict[str, Any] | bytes | None:
+    def _route(
+        self, method: str, path: list[str], content: bytes
+    ) -> tuple[int, dict[str, Any] | bytes | None]:
         made: dict[str, Any] | bytes | None = None
         match method, path:
             case "POST", ["files"]:
@@ -83,6 +90,9 @@ class FakeBatches:
                 made = {"id": file, "object": "file", "deleted": self.files.pop(file, None) is not None}
             case "POST", ["batches"]:
                 made = self._create(json.loads(content))
+                if self.lost_replies:
+                    self.lost_replies -= 1
+                    return 500, {}
             case "GET", ["batches"]:
                 newest = [batch.fields for batch in reversed(self.created)]
                 made = {"object": "list", "data": newest, "has_more": False}
@@ -91,7 +101,7 @@ class FakeBatches:
             case "POST", ["batches", name, "cancel"]:
                 self._batch(name).looks = deque(["cancelled"])
                 made = self._look(name)
-        return made
+        return 200, made
 
     def _upload(self, content: bytes) -> dict[str, Any]:
         name = f"file-{len(self.files) + len(self.deleted)}"
@@ -112,7 +122,6 @@ class FakeBatches:
         looks = deque(self._scripts.popleft() if self._scripts else ("in_progress", "completed"))
         batch = FakeBatch(fields, lines, looks, self._answers, self.error)
         self.created.append(batch)
-        self.on_created(batch)
         return fields
 
     def _batch(self, name: str) -> FakeBatch:

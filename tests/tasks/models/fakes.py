@@ -152,6 +152,7 @@ class FakeServer:
         self._closing = threading.Event()
         self.most_at_once = 0
         self._now = 0
+        self._working = 0
         handler = type("Handler", (_Handler,), {"fake": self})
         self._http = _HTTPServer(("127.0.0.1", 0), handler)
         self._http.daemon_threads = True
@@ -238,13 +239,23 @@ class FakeServer:
     def entered(self, change: int) -> None:
         with self._lock:
             self._now += change
-            self.most_at_once = max(self.most_at_once, self._now)
+
+    def working(self, change: int) -> None:
+        with self._lock:
+            self._working += change
+            self.most_at_once = max(self.most_at_once, self._working)
 
     @property
     def under_way(self) -> int:
         """Requests that have come and are not answered yet."""
         with self._lock:
             return self._now
+
+    @property
+    def at_once(self) -> int:
+        """Requests that are being worked on; for a function given to `always`, its own included."""
+        with self._lock:
+            return self._working
 
     @property
     def closed(self) -> bool:
@@ -284,26 +295,34 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, content: bytes = b"") -> None:
         upload = self.headers.get("Content-Type", "").startswith("multipart/")
         body = {} if upload or not content else json.loads(content)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.path, body, headers, self.command, content)
         self.fake.entered(1)
         try:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.path, body, headers, self.command, content)
-            answer = self.fake.answer(request)
+            answer = self._decide(request)
             if self.fake.closed:
                 self.close_connection = True
-                return
-            if answer.hang:
-                self.fake.wait(answer.hang)
-            if answer.reset:
+            elif answer.reset:
                 self._reset()
-                return
-            self._send(answer, _render(self.fake, request, answer))
-            if answer.whole:
-                self.fake.has_answered(request, answer)
+            else:
+                self._send(answer, _render(self.fake, request, answer))
+                if answer.whole:
+                    self.fake.has_answered(request, answer)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             self.fake.entered(-1)
+
+    def _decide(self, request: Request) -> Answer:
+        """The work on a request; it ends before the reply is sent, since whoever has that may ask again at once."""
+        self.fake.working(1)
+        try:
+            answer = self.fake.answer(request)
+            if answer.hang and not self.fake.closed:
+                self.fake.wait(answer.hang)
+        finally:
+            self.fake.working(-1)
+        return answer
 
     def _reset(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

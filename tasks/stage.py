@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 
 from results import tables
 from tasks import damaged_parts
@@ -155,11 +156,11 @@ def existing(work: Work) -> Artefact | None:
         results.errors.TornTable: If the manifest names a file outside the run folder.
     """
     try:
-        artefact = Artefact.model_validate_json(work.manifest.read_bytes())
+        artefact = _of_manifest(work.manifest.read_bytes())
     except FileNotFoundError:
         return None
-    except ValidationError:
-        _set_aside(work, work.manifest, "it is no manifest, or a torn one")
+    except ValueError:
+        _set_aside(work, work.manifest, "it is no manifest, or a torn or altered one")
         return None
     if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
         return None
@@ -172,6 +173,24 @@ def existing(work: Work) -> Artefact | None:
             _set_aside(work, file, fault)
             return None
     return artefact
+
+
+def _manifest_of(artefact: Artefact) -> bytes:
+    fields = artefact.model_dump(mode="json")
+    return json.dumps({**fields, "checksum": _checksum(fields)}, indent=1).encode()
+
+
+def _of_manifest(data: bytes) -> Artefact:
+    """Raises ValueError for what `_manifest_of` has not written; older manifests have no checksum."""
+    fields = from_json(data)
+    checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
+    if checksum not in (None, _checksum(fields)):
+        raise ValueError("checksum")
+    return Artefact.model_validate(fields)
+
+
+def _checksum(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _set_aside(work: Work, file: Path, fault: str) -> None:
@@ -200,7 +219,7 @@ def perform(stage: Stage, work: Work) -> Artefact:
         content=tables.content_hash(made.tables),
         counts=dict(made.counts),
     )
-    tables.write_bytes(work.manifest, artefact.model_dump_json(indent=1).encode())
+    tables.write_bytes(work.manifest, _manifest_of(artefact))
     if not artefact.counts.get("pending"):
         damaged_parts.mended(work.folder, work.stage, work.manifest)
     return artefact

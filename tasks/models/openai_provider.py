@@ -198,14 +198,13 @@ class OpenAIProvider:
             self._reached = True
             wait = retry_after(error.response.headers)
             raise self.fault_of(error.status_code, error.body, error.message, wait) from None
+        except ReplyTooLong:
+            raise self._given_up() from None
         except openai.APITimeoutError:
             raise TransportFault("no reply in time", kind="lost") from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, ReplyTooLong):
-                self._reached = True
-                if self._deadline.status >= 400:
-                    raise self.fault_of(self._deadline.status, None) from None
-                raise ReplyTooLong from None
+                raise self._given_up() from None
             if isinstance(error.__cause__, httpx2.ConnectError) and not self._reached:
                 raise AccessRefused("openai: nothing answers at the address (OPENAI_BASE_URL)") from None
             never_sent = isinstance(error.__cause__, httpx2.ConnectError)
@@ -213,3 +212,9 @@ class OpenAIProvider:
             raise TransportFault(f"connection failed ({type(error.__cause__).__name__})", kind=kind) from None
         except (ValueError, openai.APIError, httpx2.HTTPError) as error:
             raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
+
+    def _given_up(self) -> Exception:
+        """What a body without end stands for: its status, if that is an error's."""
+        self._reached = True
+        status = self._deadline.status
+        return self.fault_of(status, None) if status >= 400 else ReplyTooLong()

@@ -21,7 +21,7 @@ def kind_of(fields: Mapping[str, Any]) -> type[Study]:
         BadInput: If there is no such kind.
     """
     name = fields.get("study", "representation")
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise BadInput(f"study {name!r}: unknown; choose one of {', '.join(KINDS)}")
     return KINDS[name]
 

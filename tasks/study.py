@@ -17,6 +17,7 @@ from memory.systems import find
 from tasks.benchmarks import BENCHMARKS
 from tasks.models.budget import Budget
 from tasks.models.catalogue import BUNDLES, ModelChoice
+from tasks.models.keys import misplaced
 from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices
 from tasks.prompts.answer import Profile
@@ -165,6 +166,17 @@ class Study(BaseModel):
     max_failed: float = Field(
         0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_keys(cls, fields: Any) -> Any:
+        given = fields if isinstance(fields, dict) else {}
+        if place := misplaced({name: value for name, value in given.items() if name != "prices"}):
+            raise ValueError(
+                f"{place}: a key has no place in a study, which is written down wherever it runs: export "
+                "OPENAI_API_KEY, or keep it in a Prefect Secret block"
+            )
+        return fields
 
     @field_validator("benchmark")
     @classmethod

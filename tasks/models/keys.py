@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
@@ -23,6 +23,18 @@ _KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "PREFECT_API_KEY")
 _ADDRESSES = ("OPENAI_BASE_URL", "OLLAMA_HOST", "PREFECT_API_URL")
 # Servers that want no key are given a word such as `none` or `EMPTY`; taken out of replies, it would spoil them.
 _SHORTEST = 8
+_WORDS = re.compile(r"[a-z]+")
+_NAMES_OF_KEYS = {
+    "key",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "credentials",
+    "bearer",
+}
 _SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.-]{6,}")
 _BASE64_EITHER = {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:/|_|%2[Ff])"}
 _from_blocks: set[str] = set()
@@ -54,6 +66,22 @@ def in_address(address: str) -> list[str]:
     except ValueError:
         return []
     return [unquote(part) for part in (parts.username, parts.password) if part]
+
+
+def misplaced(fields: object, path: str = "") -> str | None:
+    """Where a field that is named like a key stands, in fields that are written down wherever a run is; or none."""
+    if isinstance(fields, Mapping):
+        for name, value in fields.items():
+            here = f"{path}.{name}" if path else str(name)
+            if set(_WORDS.findall(str(name).lower())) & _NAMES_OF_KEYS:
+                return here
+            if found := misplaced(value, here):
+                return found
+    elif isinstance(fields, list | tuple):
+        for number, value in enumerate(fields):
+            if found := misplaced(value, f"{path}.{number}"):
+                return found
+    return None
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:

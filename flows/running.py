@@ -105,7 +105,9 @@ def run_study(
         return 0
     if finished.status in ENDED_EARLY and (folder / "metrics.parquet").exists():
         print_run(folder)
-    say(f"{finished.status}: {finished.reason or state.message}")
+    # A disk that is full keeps even this from `run.json`.
+    status = "stopped" if finished.status == "running" else finished.status
+    say(f"{status}: {finished.reason or state.message}")
     say(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}")
     return ENDED_EARLY.get(finished.status, STOPPED)
 

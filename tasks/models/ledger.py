@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 
-from memory.errors import BadInput
 from tasks.models import pace_history, spending
 from tasks.models.budget import Budget, Spent
+from tasks.models.disk_faults import told
 from tasks.models.pace import PaceEvent
 
 Outcome = Literal["paid", "replayed", "unusable", "failed", "lost"]
@@ -163,6 +163,7 @@ class Ledger:
 
         Raises:
             BadInput: If it cannot be opened.
+            CallRefused: If the disk is full; so do all methods that write.
         """
         self._path = folder / "ledger.sqlite"
         self._lock = threading.Lock()
@@ -171,7 +172,7 @@ class Ledger:
         self._lives: BinaryIO | None = None
         self._entered: set[int] = set()  # hashes: there may be millions
         self._replays: list[tuple[object, ...]] = []
-        try:
+        with told(self._path):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode = WAL")
@@ -179,10 +180,6 @@ class Ledger:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._create()
-        except (OSError, sqlite3.Error) as error:
-            raise BadInput(
-                f"ledger {self._path} cannot be used: {error}; mend it, or use another --store"
-            ) from error
 
     def _create(self) -> None:
         self._connection.execute(f"CREATE TABLE IF NOT EXISTS calls ({_DECLARED})")
@@ -208,7 +205,7 @@ class Ledger:
         """
         worst = sum((Spent(1, e.charged_tokens or 0, e.charged_usd or 0.0) for e in entries), Spent())
         reservation, now = owner or uuid.uuid4().hex, time.time()
-        with self._lock:
+        with self._lock, told(self._path):
             self._live()
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -223,7 +220,7 @@ class Ledger:
     def release(self, reservation: Reservation | None) -> None:
         """Give back what was held: the calls are known to cost nothing."""
         if reservation is not None:
-            with self._lock, self._connection:
+            with self._lock, told(self._path), self._connection:
                 self._connection.execute("DELETE FROM reserved WHERE reservation = ?", (reservation,))
 
     def in_batches(self) -> dict[Reservation, list[Entry]]:
@@ -276,7 +273,7 @@ class Ledger:
 
     def enter_pace(self, run: str, event: PaceEvent) -> None:
         """Add a change of the pace at which a provider is asked."""
-        with self._lock, self._connection:
+        with self._lock, told(self._path), self._connection:
             pace_history.add(self._connection, self._process, run, event)
 
     def pace(self, run: str) -> pa.Table:
@@ -319,7 +316,7 @@ class Ledger:
     def _write(self, rows: list[tuple[object, ...]], settles: Reservation | None = None) -> None:
         if not rows and not self._replays and settles is None:
             return
-        with self._connection:
+        with told(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("DELETE FROM reserved WHERE reservation = ?", (settles,))
             first = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) + 1 FROM calls").fetchone()[0]

@@ -104,5 +104,5 @@ def test_threads_may_enter_at_once(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_ledger_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").write_bytes(b"not SQLite at all" * 100)
-    with pytest.raises(BadInput, match=r"ledger .* use another --store"):
+    with pytest.raises(BadInput, match=r"ledger\.sqlite is damaged .* a new --store"):
         Ledger(tmp_path)

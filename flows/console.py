@@ -44,11 +44,14 @@ _EVERY_LOG = 15.0
 
 
 def line(started: float) -> str:
-    """One line: the stage, its works and rows, calls, dollars, time."""
+    """One line: what is waited for; or the stage, its works and rows, calls, dollars; time."""
     with PROGRESS.lock:
+        waiting = PROGRESS.waiting
         stage, done, total = PROGRESS.stage, PROGRESS.done, PROGRESS.total
         rows = ", ".join(f"{number:,} {status}" for status, number in PROGRESS.rows.items())
         stage_started = PROGRESS.started
+    if waiting:
+        return f"{waiting}; {time.monotonic() - started:.0f} s"
     if not stage:
         return f"starting Prefect ({time.monotonic() - started:.0f} s)"
     spent = totals_now()

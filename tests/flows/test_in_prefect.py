@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from prefect import flow
+from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterFlowRunId
 from prefect.client.schemas.objects import State, TaskRun
@@ -17,12 +18,14 @@ from prefect.exceptions import ParameterTypeError
 from prefect.testing.utilities import prefect_test_harness
 
 from flows.representation import rejudge, representation
+from memory.errors import BadInput
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
-from tasks.kinds import make_study
-from tasks.models.budget import Budget
 from tasks.failures import StageFailed
+from tasks.kinds import make_study
+from tasks.models import keys
+from tasks.models.budget import Budget
 from tasks.orchestrate import as_task, in_prefect
-from tasks.runs import read_run
+from tasks.runs import read_run, write_run
 from tasks.stage import Made, Stage, Work
 from tasks.study import Study
 from tests.flows.study_in_loop import conditions, run_in_loop
@@ -214,3 +217,53 @@ def test_a_form_refuses_a_bad_value_before_a_run_starts(tmp_path: Path) -> None:
     with pytest.raises(ParameterTypeError, match="nonsense"):
         representation({"benchmark": "nonsense"}, store=str(tmp_path / "store"))
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("parameter", ["data", "store", "out"])
+def test_a_parameter_that_names_a_place_outside_of_the_project_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameter: str
+) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    state: State[Any] = representation(small(), **{parameter: str(tmp_path / "other")}, return_state=True)
+    assert state.is_failed()
+    assert isinstance(state.result(raise_on_failure=False), BadInput)
+    assert "outside" in (state.message or "")
+    assert [path.name for path in tmp_path.rglob("*")] == ["project"]
+
+
+def test_a_run_from_elsewhere_whose_store_lies_outside_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    found = run_in_loop(project, **small().model_dump())
+    write_run(found.folder, read_run(found.folder).model_copy(update={"store": str(tmp_path / "other")}))
+    monkeypatch.chdir(project)
+    state: State[Any] = rejudge("run", "per_type", return_state=True)
+    assert isinstance(state.result(raise_on_failure=False), BadInput)
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_key_may_come_from_a_secret_block_that_is_known_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("PALIMPSEST_OPENAI_KEY_BLOCK", "the-studys-key")
+    Secret(value="planted-key-in-a-block").save("the-studys-key")
+    assert keys.openai_key() == "", "outside of a run no block is looked up"
+
+    @flow
+    def asks() -> str:
+        return keys.openai_key()
+
+    assert asks() == "planted-key-in-a-block"
+    assert keys.redact("said planted-key-in-a-block", keys.held()) == "said [key]"
+    monkeypatch.setenv("OPENAI_API_KEY", "the-environments-comes-first")
+    assert asks() == "the-environments-comes-first"
+
+
+@pytest.mark.parametrize("study", [{"api_key": "sk-x"}, {"models": {"openai_token": "sk-x"}}])
+def test_a_parameter_that_is_named_like_a_key_is_refused_without_its_value(study: dict[str, Any]) -> None:
+    with pytest.raises(ParameterTypeError, match="has no place in a study") as refused:
+        representation(study)
+    assert "sk-x" not in str(refused.value)

@@ -1,0 +1,33 @@
+"""Two finished runs of the sample, small, for the tests of what is done with results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.flows.study_in_loop import conditions, run_in_loop
+
+
+@pytest.fixture(scope="session")
+def representation_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    systems = conditions("none", "bm25", "flat", "flat:improved", "graph", "graph:improved")
+    folder = tmp_path_factory.mktemp("representation")
+    return run_in_loop(folder, conditions=systems, limit=6, resamples=200).folder
+
+
+@pytest.fixture(scope="session")
+def forgetting_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    policies = [{"policy": name} for name in ("importance", "memory_stream", "oldest")]
+    folder = tmp_path_factory.mktemp("forgetting")
+    return run_in_loop(
+        folder,
+        study="forgetting",
+        limit=6,
+        intervals=[50],
+        levels=[0.1, 0.5],
+        policies=policies,
+        draws=3,
+        resamples=200,
+        threshold=0.5,
+    ).folder

@@ -142,6 +142,17 @@ def show(
 
 
 @app.command()
+def report(
+    folder: RunArgument,
+    out: Annotated[Path | None, typer.Option(help="The file; by default report.html in the folder.")] = None,
+) -> None:
+    """Write a run's report: one HTML file to read, print and search, which needs no network."""
+    from flows.report import report
+
+    report(folder, out)
+
+
+@app.command()
 def why(
     folder: RunArgument,
     node: Annotated[str, typer.Argument(help="A node's id or its title.")],

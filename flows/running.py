@@ -9,6 +9,7 @@ from flows.budgets import budget_of
 from flows.console import console, watch
 from flows.plain import say
 from flows.prefect_settings import quiet_prefect
+from flows.report import report_after
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
 from tasks.context import spent_by
@@ -89,6 +90,8 @@ def run_study(
     if find_complete(folder, run, retry_failed=study.retry_failed):
         console.print(f"complete: {run.name}; nothing to do, nothing paid")
         print_run(folder)
+        if not (folder / "report.html").exists():
+            report_after(folder)
         return 0
     require(study.models)
     begin(folder, run)
@@ -102,9 +105,11 @@ def run_study(
         say(line)
     if finished.status == "complete":
         print_run(folder)
+        report_after(folder)
         return 0
     if finished.status in ENDED_EARLY and (folder / "metrics.parquet").exists():
         print_run(folder)
+        report_after(folder)
     # A disk that is full keeps even this from `run.json`.
     status = "stopped" if finished.status == "running" else finished.status
     say(f"{status}: {finished.reason or state.message}")

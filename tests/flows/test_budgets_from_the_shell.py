@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import pytest
 
 from flows.running import BUDGET_EXHAUSTED
 from memory.tokens import count
+from tasks import context
 from tasks.runs import read_run
 from tests.flows.fake_llm import reply
+from tests.flows.study_in_loop import run_in_loop
 from tests.tasks.models.fakes import FakeServer, Request
 from tests.torture.conversations import write_benchmark
 from tests.torture.faults import TRANSPORT
 from tests.torture.injector import Injector
+from tests.torture.lies import LIMITS, asking
 from tests.torture.shell import Shell, prefect_server, shell
 from tests.torture.starved import billed, billed_at_worst
 from tests.torture.tables import LEDGER, differing, run_folder
@@ -119,7 +124,7 @@ def assert_says_what_is_missing(run: Path) -> None:
 def test_a_budget_is_kept_across_kills(calm: Calm, api: str, tmp_path: Path) -> None:
     with user_of(tmp_path, api) as (user, server):
         half = calm.tokens // 2
-        for k in (3, 5, 4):
+        for k in (3, 5):
             kill_after(server, user, k, "--budget-tokens", str(half))
         assert user.run(*WORDS, "--budget-tokens", str(half)) == BUDGET_EXHAUSTED, user.error
         run = run_folder(tmp_path)
@@ -146,18 +151,21 @@ def kill_after(server: FakeServer, user: Shell, replies: int, *words: str) -> No
     server.on_answered = lambda request: None
 
 
-def test_a_budget_is_kept_though_requests_are_refused_and_lost(calm: Calm, api: str, tmp_path: Path) -> None:
-    with user_of(tmp_path, api) as (user, server):
+def test_a_budget_is_kept_though_requests_are_refused_and_lost(calm: Calm, tmp_path: Path) -> None:
+    with FakeServer(dimensions=768, tokens=count) as server, asking(server):
+        data = tmp_path / "conversations.json"
+        write_benchmark(data, QUESTIONS, sessions=2, turns=4)
         half = calm.tokens // 2
         injector = Injector(reply, TRANSPORT, share=0.3, seed=2)
         server.always(injector)
-        assert user.run(*WORDS, "--budget-tokens", str(half)) == BUDGET_EXHAUSTED, user.error
-        run = run_folder(tmp_path)
-        assert billed_at_worst(server, injector.given) <= charged(run) <= half
+        with mock.patch.object(context, "Limits", LIMITS):
+            starved = run_in_loop(tmp_path, data=data, **tomllib.loads(STUDY), budget={"tokens": half})
+        assert starved.run.status == "budget_exhausted"
+        assert billed_at_worst(server, injector.given) <= charged(starved.folder) <= half
         assert {given.ending for given in injector.given} == {"read", "refused", "lost"}
         server.always(reply)
-        assert user.run(*WORDS, "--budget-tokens", f"+{calm.tokens}") == 0, user.error
-        assert differing(run, calm.run) == []
+        mended = run_in_loop(tmp_path, data=data, **tomllib.loads(STUDY))
+        assert differing(mended.folder, calm.run) == []
 
 
 def test_two_processes_on_one_store_keep_their_budget_together(calm: Calm, api: str, tmp_path: Path) -> None:

@@ -40,6 +40,14 @@ Moment = Literal["start", "reply", "file"]
 UNSETTLED = Ceilings().max_concurrency + WORKERS
 """Most requests that a process can have sent and not yet kept: the gateway's threads, and the stage's own."""
 
+# A small part of the frontier: it is computed, not bought.
+FORGETTING = """
+study = "forgetting"
+levels = [0.2, 0.5]
+draws = 2
+policies = [{ policy = "importance" }, { policy = "oldest" }]
+"""
+
 _QUIET = 0.05
 _LONGEST_DELAY = 0.04
 
@@ -254,10 +262,14 @@ def _files(folder: Path) -> dict[str, int]:
     return {path: stamp for path, stamp in found.items() if not path.endswith("prefect.log")}
 
 
-def words_of(data: Path, systems: str) -> list[str]:
+def words_of(data: Path, study: str) -> list[str]:
     """The command that is tortured."""
     given = ["--benchmark", "longmemeval-s", "--data", str(data), "--models", "published"]
-    return ["run", "representation", *given, "--systems", systems]
+    if study == "representation":
+        return ["run", "representation", *given, "--systems", "flat,graph"]
+    file = data.with_name("study.toml")
+    file.write_text(FORGETTING, encoding="utf-8")
+    return ["run", "forgetting", "--study", str(file), *given]
 
 
 def undisturbed(folder: Path, api: str, words: list[str]) -> tuple[Undisturbed, int]:
@@ -275,11 +287,11 @@ def undisturbed(folder: Path, api: str, words: list[str]) -> tuple[Undisturbed, 
         return Undisturbed(run_folder(folder), chats, first[0] - begun), len(distinct)
 
 
-def torture(folder: Path, kills: int, seed: int, questions: int, systems: str = "flat,graph") -> Outcome:
+def torture(folder: Path, kills: int, seed: int, questions: int, study: str = "representation") -> Outcome:
     """Kill a study so often, let it end, and compare it with an undisturbed one on another empty store."""
     data = folder / "conversations.json"
     write_benchmark(data, questions)
-    words = words_of(data, systems)
+    words = words_of(data, study)
     with prefect_server(folder / "prefect") as api:
         calm, distinct = undisturbed(folder / "undisturbed", api, words)
         with FakeServer(dimensions=768) as server, shell(folder / "killed", server, api) as user:
@@ -323,10 +335,11 @@ def main() -> int:
     parser.add_argument("kills", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--questions", type=int, default=40)
+    parser.add_argument("--study", choices=["representation", "forgetting"], default="representation")
     options = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="palimpsest-torture-") as folder:
-        outcome = torture(Path(folder), options.kills, options.seed, options.questions)
+        outcome = torture(Path(folder), options.kills, options.seed, options.questions, options.study)
     print(summary(outcome, time.monotonic() - begun))
     faults = outcome.faults(options.kills)
     for fault in faults:

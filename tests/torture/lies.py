@@ -153,7 +153,7 @@ def lie_to_a_study(folder: Path, seed: int, questions: int, share: float = 0.3) 
     """Run a study with a share of faults, once more without, and on another store without any."""
     data = folder / "conversations.json"
     write_benchmark(data, questions, sessions=2, turns=4)
-    with FakeServer(dimensions=768) as server, _asking(server):
+    with FakeServer(dimensions=768) as server, asking(server):
         injector = Injector(reply, all_faults(DEADLINE + 1), share, seed)
         server.always(injector)
         with mock.patch.object(context, "Limits", LIMITS):
@@ -175,7 +175,7 @@ def _run(folder: Path, data: Path, **fields: Any) -> Watched:
 
 
 @contextmanager
-def _asking(server: FakeServer) -> Iterator[None]:
+def asking(server: FakeServer) -> Iterator[None]:
     """The environment of a process whose providers are the fake."""
     keys = {
         "OPENAI_API_KEY": "sk-fake",

@@ -29,7 +29,8 @@ def said(run: Path) -> dict[str, str]:
         elif path.suffix in (".md", ".tex"):
             found[name] = path.read_text(encoding="utf-8")
     found["run.json"] = json.dumps(_ending(run), sort_keys=True)
-    found[LEDGER] = " ".join(sorted(set(pq.read_table(run / LEDGER)["call_id"].to_pylist())))
+    if (run / LEDGER).exists():
+        found[LEDGER] = " ".join(sorted(set(pq.read_table(run / LEDGER)["call_id"].to_pylist())))
     return found
 
 

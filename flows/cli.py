@@ -183,12 +183,32 @@ def validate(file: Annotated[Path, typer.Argument(help="A benchmark file.")]) ->
     print_validation(file)
 
 
-@app.command("list")
-def list_(what: Annotated[str, typer.Argument(help="systems, benchmarks, models or policies.")]) -> None:
-    """List what a study can be made of."""
-    from flows.reporting import print_list
+@app.command()
+def export(
+    folder: RunArgument,
+    csv: Annotated[Path | None, typer.Option(help="A folder for one CSV file a table.")] = None,
+    xlsx: Annotated[Path | None, typer.Option(help="A workbook with a sheet for each table.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="A folder for the paper's tables as LaTeX.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="Only this table; may be given again.")] = None,
+) -> None:
+    """Write a run's tables as CSV, as a workbook or as LaTeX."""
+    from flows.exporting import export as export_run
 
-    print_list(what)
+    export_run(folder, csv, xlsx, latex, table or [])
+
+
+@app.command("list")
+def list_(
+    what: Annotated[
+        str, typer.Argument(help="systems, benchmarks, models, policies, or a run's tables or columns.")
+    ],
+    table: Annotated[str | None, typer.Argument(help="Of columns: only those of this table.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what a study can be made of, and what the tables of a run hold."""
+    from flows.listing import print_list
+
+    print_list(what, table, as_json=json)
 
 
 if __name__ == "__main__":

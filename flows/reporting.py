@@ -239,38 +239,3 @@ def print_validation(file: Path) -> None:
     from tasks.benchmarks.validate import validate
 
     console.print(Text(str(validate(file))), soft_wrap=True)
-
-
-def print_list(what: str) -> None:
-    """Print the systems, benchmarks or models that a study can be made of.
-
-    Raises:
-        BadInput: If `what` is none of these.
-    """
-    if what == "systems":
-        from memory.systems import find, names
-
-        for name in names():
-            system = find(name)
-            about = (system.__doc__ or "").strip().splitlines()[0]
-            console.print(Text(f"{name:14} {about} Profiles: {', '.join(system.profiles)}."), soft_wrap=True)
-    elif what == "benchmarks":
-        from tasks.benchmarks import BENCHMARKS
-
-        for name, benchmark in BENCHMARKS.items():
-            console.print(Text(f"{name:20} {benchmark.description}"), soft_wrap=True)
-    elif what == "models":
-        from tasks.models.catalogue import ABOUT, BUNDLES
-
-        for name, bundle in BUNDLES.items():
-            console.print(Text(f"{name:10} {ABOUT[name]}"), soft_wrap=True)
-            for role, model in bundle.model_dump().items():
-                console.print(Text(f"{'':10}   {role}: {model}"), soft_wrap=True)
-    elif what == "policies":
-        from memory.forgetting.policies import POLICIES, policy
-
-        for name in POLICIES:
-            settings = policy(name).settings.model_dump()
-            console.print(Text(f"{name:20} {settings}"), soft_wrap=True)
-    else:
-        raise BadInput(f"list {what!r}: say systems, benchmarks, models or policies")

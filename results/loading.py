@@ -187,7 +187,7 @@ def _conformed(table: pa.Table, path: Path, name: str) -> pa.Table:
     """With the documented columns in their order and types, then whatever else the file has."""
     known = documented()[name].columns if name in documented() else ()
     held = table.column_names
-    columns = {column.name: _column(table, column, path) for column in known}
+    columns: dict[str, Any] = {column.name: _column(table, column, path) for column in known}
     columns |= {other: table[other] for other in held if other not in columns}
     return pa.table(columns)
 

@@ -13,6 +13,7 @@ from tasks.models.ledger import Ledger
 from tasks.models.pace import Ceilings
 from tasks.models.retries import Patience
 from tasks.models.store import Store
+from tests.tasks.models.batching import Asker, AskerOf
 from tests.tasks.models.fakes import FakeServer
 
 
@@ -48,3 +49,9 @@ def open_gateway(tmp_path: Path, patience: Patience) -> Iterator[Callable[..., G
     yield open_one
     for gateway in opened:
         gateway.close()
+
+
+@pytest.fixture
+def batching(server: FakeServer, open_gateway: Callable[..., Gateway], waits: list[float]) -> AskerOf:
+    """Makes askers that may buy in batches, each on a gateway of its own, as one process after another would."""
+    return lambda model="gpt-4o-mini", **limits: Asker(server, open_gateway(**limits), waits, model)

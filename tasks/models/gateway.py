@@ -101,6 +101,7 @@ class Gateway:
         self.lost: set[str] = set()  # ids of calls that damage has taken, and that are not bought again unasked
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
+        self._refusal: CallRefused | None = None
         self._settled = threading.Condition()
         self._exhausted: dict[str, BudgetExhausted] = {}
         self._threads = ThreadPoolExecutor(self.limits.pace.max_concurrency, thread_name_prefix="gateway")
@@ -221,6 +222,8 @@ class Gateway:
     def _refuse(self, alias: str, stage: str) -> None:
         if self._closing.is_set():
             raise CallRefused("the run is being stopped")
+        if self._refusal is not None:
+            raise self._refusal
         self._breaker.check(alias)
         for scope in ("", stage):
             if scope in self._exhausted:
@@ -275,7 +278,11 @@ class Gateway:
         def unless_closing(item: S) -> T:
             if self._closing.is_set():
                 raise CallRefused("the run is being stopped")
-            return work(item)
+            try:
+                return work(item)
+            except CallRefused as refusal:
+                self._refusal = refusal  # whoever waits for a turn need not take it: the run ends
+                raise
 
         # With the caller's context: in a Prefect run, it is that which names the run.
         futures = [self._threads.submit(copy_context().run, unless_closing, item) for item in items]

@@ -73,8 +73,9 @@ def run(options: StudyOptions) -> None:
 def estimate(
     options: StudyOptions,
     histories: Annotated[
-        int, typer.Option(min=1, help="Most histories to walk; of more, a sample is walked and scaled.")
-    ] = 25,
+        int | None,
+        typer.Option(min=1, help="How many histories to walk; what a sample takes is scaled to all."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what `run` with these options would still buy: calls, tokens and dollars, low and high; ask no model."""
@@ -98,8 +99,15 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
+    html: Annotated[Path | None, typer.Option(help="Write two runs' report to this file instead.")] = None,
+    different_data: Annotated[bool, typer.Option(help="In a report, allow runs on different data.")] = False,
 ) -> None:
     """Compare two files or runs of per-question rows, paired by question: A minus B."""
+    if html is not None:
+        from flows.report import comparison_report
+
+        comparison_report(a, b, html, different_data=different_data, resamples=resamples, seed=seed)
+        return
     from flows.reporting import print_comparison
 
     print_comparison(a, b, as_json=json, resamples=resamples, seed=seed)

@@ -39,7 +39,7 @@ def print_estimate(
     out: Path | None,
     amounts: dict[str, list[str]],
     *,
-    histories: int,
+    histories: int | None,
     as_json: bool,
 ) -> None:
     """Print what running a study would still buy; no model is asked, nothing is kept.
@@ -61,7 +61,7 @@ def print_estimate(
         budget = budget_of(amounts, study.budget, lambda stage: spent_by(store, run.name, stage))
         study = study.model_copy(update={"budget": budget})
         check_budget(study)
-    found = estimate(study, data, store, out, most_histories=histories)
+    found = estimate(study, data, store, out, histories=histories)
     priced = found.priced()
     remarks = [*_remarks(found, priced), *coverage(found)]
     if as_json:
@@ -75,9 +75,9 @@ def print_estimate(
 
 
 def _table(priced: list[Priced]) -> Table:
-    table = Table(title="to be bought, low - high", title_justify="left", box=box.SIMPLE)
+    table = Table(title="to be bought, low–high", title_justify="left", box=box.SIMPLE)
     for name in ("stage", "condition", "model"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     for name in ("calls", "held", "prompt tokens", "reply tokens", "USD"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in priced:
@@ -102,15 +102,15 @@ def _short(number: int) -> str:
     """A whole number, in thousands or millions where it is long; JSON has it in full."""
     if number >= 10_000_000:
         return f"{number / 1e6:,.1f}M"
-    return f"{number / 1e3:,.0f}k" if number >= 100_000 else f"{number:,}"
+    return f"{number / 1e3:,.0f}k" if number >= 10_000 else f"{number:,}"
 
 
 def _dollars(amount: float) -> str:
-    return f"{amount:,.2f}" if amount >= 10 else f"{amount:.4f}"
+    return f"{amount:,.2f}" if amount >= 10 else f"{amount:.3f}"
 
 
 def _between(low: str, high: str) -> str:
-    return low if low == high else f"{low} - {high}"
+    return low if low == high else f"{low}–{high}"
 
 
 def _remarks(found: Estimate, priced: list[Priced]) -> Iterator[str]:

@@ -24,17 +24,15 @@ class StudyOptions:
         Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")
     ] = None
     benchmark: Annotated[str | None, typer.Option(help="See `palimpsest list benchmarks`.")] = None
-    data: Annotated[
-        Path | None, typer.Option(help="The benchmark's file, or a folder that holds it.")
-    ] = None
+    data: Annotated[Path | None, typer.Option(help="The benchmark's file, or a folder that holds it.")] = None
     systems: Annotated[
         str | None, typer.Option(help="Comma-separated systems, each with an optional :profile.")
     ] = None
     models: Annotated[str | None, typer.Option(help="A bundle; see `palimpsest list models`.")] = None
     extractor: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
-    query: Annotated[
-        str | None, typer.Option(help="provider:model that reads questions for entities.")
-    ] = None
+    query: Annotated[str | None, typer.Option(help="provider:model that reads questions for entities.")] = (
+        None
+    )
     answerer: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     judge_model: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     embedder: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None

@@ -32,8 +32,9 @@ from tasks.stage import Artefact, Stage, Work, perform
 from tasks.start import plan_of, prepare
 from tasks.study import Study
 
-HISTORIES = 25
-"""With more histories than this, so many questions are drawn, with their histories, and the rest is scaled."""
+# With more histories than so many, or more turns in them, no more are walked, and the rest is scaled.
+_HISTORIES = 25
+_TURNS = 4_000
 
 # Stages that ask no model, and on whose artefacts no call depends.
 _FREE = frozenset(s.STAGE.name for s in (score, bootstrap, frontier, storage, analyse))
@@ -83,7 +84,7 @@ class Estimate:
 
 
 def estimate(
-    study: Study, data: Path | None, store: Path, out: Path | None, *, most_histories: int = HISTORIES
+    study: Study, data: Path | None, store: Path, out: Path | None, *, histories: int | None = None
 ) -> Estimate:
     """Estimate what running a study would buy now; nothing is bought, and nothing is written that stays.
 
@@ -92,7 +93,7 @@ def estimate(
         data: The benchmark's file or a folder that holds it; none for the sample.
         store: Folder of the calls that are bought; it need not be there.
         out: The run's folder, which need not be there either; none is its usual place.
-        most_histories: See `HISTORIES`.
+        histories: How many to walk at most; none leaves it to the estimate: all if they are few and short.
 
     Raises:
         BadInput: As `tasks.start.prepare`, or if the store is damaged.
@@ -102,9 +103,7 @@ def estimate(
     total = len(everything.histories)
     if _is_complete(folder, run):
         return Estimate(run, True, {}, (total, total))
-    walked = everything
-    if total > most_histories:
-        walked = limit(everything, most_histories, study.seed)
+    walked = _sample(everything, histories, study.seed)
     with holdings_of(store) as holdings:
         lines = _walk(run, walked, holdings)
         if walked is not everything:
@@ -113,6 +112,17 @@ def estimate(
                 extraction = _extraction(study, everything, holdings)
                 lines = extraction | {h: line for h, line in lines.items() if h.stage != extract.STAGE.name}
     return Estimate(run, False, lines, (len(walked.histories), total))
+
+
+def _sample(everything: Conversations, histories: int | None, seed: int) -> Conversations:
+    """So many questions with their histories, or everything where it does not have more histories."""
+    if len(everything.histories) <= (histories or _HISTORIES):
+        return everything
+    some = limit(everything, histories or _HISTORIES, seed)
+    turns = sum(len(session.turns) for history in some.histories.values() for session in history.sessions)
+    if histories or turns <= _TURNS:
+        return some
+    return limit(everything, max(1, _HISTORIES * _TURNS // turns), seed)
 
 
 def _is_complete(folder: Path, run: Run) -> bool:

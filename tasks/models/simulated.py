@@ -166,7 +166,8 @@ class SimulatedChat:
         if self._provider.local:
             return Line(calls=Span(1, 1))
         prompt = chat_prompt(alias, model, payload)
-        reply = invented.reply_tokens(request, self._settings.cap(request))
+        said = text_tokens(alias, model, payload["messages"][-1]["content"])
+        reply = invented.reply_tokens(request, said.low, self._settings.cap(request))
         once = 1.0
         inputs, simulation = request.inputs, self._simulation
         if (
@@ -177,8 +178,8 @@ class SimulatedChat:
             context = text_tokens(alias, model, inputs["context"])
             prompt += Span(context.low / SPREAD - context.low, context.high * SPREAD - context.high)
         if request.task == "judge" and inputs["answer"] in simulation.answers:
-            answer, said = text_tokens(alias, model, inputs["answer"]), invented.ANSWER
-            prompt += Span(said.low - answer.low, said.high - answer.high)
+            answer, real = text_tokens(alias, model, inputs["answer"]), invented.ANSWER
+            prompt += Span(real.low - answer.low, real.high - answer.high)
             # Conditions that give a question the same answer share its verdict: at best all do.
             once = 0.0 if inputs["question"] in simulation.judged else 1.0
             simulation.judged.add(inputs["question"])

@@ -64,7 +64,7 @@ class Pace:
         record: Callable[[PaceEvent], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The pace of a provider; every change of it is given to `record`, by the thread that made it."""
+        """The pace of a provider; every change of it is given to `record`, one after another."""
         self._alias = alias
         self._record = record
         self._clock = clock
@@ -80,8 +80,6 @@ class Pace:
         it is waited for, with the pace's lock held; what it raises ends the waiting.
         """
         sent = self._await_turn(tokens, stopped)
-        if sent.number == 1:
-            self._tell("started", self._throttle.limit, None)
         ended: Callable[[float], Change | None] = self._throttle.abandon
         reason = None
         try:
@@ -94,10 +92,9 @@ class Pace:
         finally:
             with self._lock:
                 change = ended(self._clock())
-                limit = self._throttle.limit
                 self._wake_first()
-            if change:
-                self._tell(change, limit, reason)
+                if change:
+                    self._tell(change, reason)
 
     def _await_turn(self, tokens: int, stopped: Callable[[], None]) -> Sent:
         with self._lock:
@@ -109,7 +106,7 @@ class Pace:
                     first = self._line[0] is mine
                     wait = self._throttle.wait(tokens, self._clock()) if first else math.inf
                     if wait <= 0:
-                        return self._throttle.begin(tokens, self._clock())
+                        return self._begin(tokens)
                     mine.wait(min(wait, _LOOK))
             finally:
                 self._line.remove(mine)
@@ -119,5 +116,12 @@ class Pace:
         if self._line:
             self._line[0].notify()
 
-    def _tell(self, event: Literal["started"] | Change, limit: int, reason: str | None) -> None:
-        self._record(PaceEvent(time.time(), self._alias, event, limit, reason))
+    def _begin(self, tokens: int) -> Sent:
+        sent = self._throttle.begin(tokens, self._clock())
+        if sent.number == 1:
+            self._tell("started", None)
+        return sent
+
+    def _tell(self, event: Literal["started"] | Change, reason: str | None) -> None:
+        """Under the lock, so that the history is in order."""
+        self._record(PaceEvent(time.time(), self._alias, event, self._throttle.limit, reason))

@@ -14,10 +14,13 @@ from flows.console import console
 from flows.plain import say
 from memory.errors import BadInput
 from results.errors import DiskFull, TornTable
+from results.report.comparison import write_comparison
 from results.report.run_report import Money, write_report
+from results.report.sides import sides
 from tasks.models.ledger import Ledger
 from tasks.models.prices import Price, Prices, list_prices
 from tasks.runs import Run, read_run
+from tasks.study_diff import differences
 
 FAULTS = (BadInput, TornTable, DiskFull, OSError, ValueError, LookupError, TypeError, pa.ArrowException)
 """What may go wrong in a report. It ends a run that has its tables: no fault of a report may make that a failure."""
@@ -83,3 +86,25 @@ def _in_words(price: Price) -> str:
         return "free"
     cached = "" if price.cached is None else f", {price.cached:g} of them cached"
     return f"{price.prompt:g} in{cached}, {price.completion:g} out"
+
+
+def comparison_report(a: str, b: str, out: Path, *, different_data: bool, resamples: int, seed: int) -> Path:
+    """Write the report of two runs (`RUN` or `RUN:CONDITION`), A minus B, and say where it lies.
+
+    Raises:
+        BadInput: If one is no run, or if they are on different data and that is not allowed.
+        TornTable: If a table is not whole.
+    """
+    left, right = sides(a, b, different_data=different_data)
+    runs = run_of(left.run.folder), run_of(right.run.folder)
+    path = write_comparison(
+        left,
+        right,
+        out,
+        (money_of(runs[0]), money_of(runs[1])),
+        differences(*runs),
+        resamples=resamples,
+        seed=seed,
+    )
+    console.print(Text(f"report: {path}"), soft_wrap=True)
+    return path

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-TICKS = 5
+TICKS = 3
+"""Steps of a scale, about: a plot is narrow on a telephone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-
-import pandas as pd
+from collections.abc import Mapping
 
 from results.rendering import interval, signed
 from results.report.elements import Section, TextTable
@@ -69,24 +68,25 @@ def _against_chance(run: RunFolder) -> list[TextTable]:
     found = run.frame("frontier_differences")
     if found is None or found.empty:
         return []
-    made = []
-    for store, rows in found.groupby("store", sort=False):
-        lines = [
-            _chance_row(str(policy), f"{level:.1%}", own)
-            for (policy, level), own in rows.groupby(["policy", "level"], sort=False)
-        ]
-        caption = (
+    lines: dict[str, dict[tuple[str, str], dict[str, Record]]] = {}
+    for line in found.to_dict("records"):
+        place = str(line["policy"]), f"{line['level']:.1%}"
+        lines.setdefault(str(line["store"]), {}).setdefault(place, {})[str(line["figure"])] = line
+    header = ("Policy", "Forgotten", "n", "Evidence survival", "Recall@5", "MRR")
+    return [
+        TextTable(
             f"{store}: each policy minus chance at equal size, 95 % intervals; ** p stays below 0.05 after Holm's "
-            "adjustment over all policies and levels"
+            "adjustment over all policies and levels",
+            header,
+            tuple(_chance_row(*place, by_figure) for place, by_figure in own.items()),
+            folded=True,
         )
-        header = ("Policy", "Forgotten", "n", "Evidence survival", "Recall@5", "MRR")
-        made.append(TextTable(caption, header, tuple(lines), folded=True))
-    return made
+        for store, own in lines.items()
+    ]
 
 
-def _chance_row(policy: str, level: str, rows: pd.DataFrame) -> tuple[str, ...]:
-    by_figure = {line["figure"]: line for line in rows.to_dict("records")}
-    n = max((int(line["n"]) for line in by_figure.values()), default=0)
+def _chance_row(policy: str, level: str, by_figure: Mapping[str, Record]) -> tuple[str, ...]:
+    n = max(int(line["n"]) for line in by_figure.values())
     return (policy, level, f"{n:,}", *(_difference(by_figure.get(name)) for name in _FIGURES))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,7 @@ from results.compare import shared_conversations
 from results.rendering import interval, number, signed
 from results.report.elements import Estimated, Section, TextTable, chart
 from results.report.sources import RunFolder
-from results.statistics import estimates
+from results.statistics import RESAMPLES, SEED, estimates
 
 HEADLINE = {
     "f1": "F1",
@@ -59,27 +60,50 @@ def comparisons(run: RunFolder) -> Section | None:
 
 
 def _means(run: RunFolder, metrics: pd.DataFrame) -> list[tuple[str, list[Estimated]]]:
-    study = run.about.study
-    found = {}
-    for name, rows in metrics.groupby("condition", sort=False):
-        columns = {metric: rows[metric].to_numpy(dtype=float) for metric in HEADLINE}
-        found[str(name)] = estimates(
-            columns,
-            shared_conversations(rows),
-            resamples=int(study.get("resamples", 10_000)),
-            seed=int(study.get("seed", 0)),
+    """By title of a metric, the estimates of all conditions; a metric that no question has is left out."""
+    names = list(dict.fromkeys(metrics["condition"].astype(str)))
+    found = _published(run)
+    unknown = [metric for metric in HEADLINE if any((name, metric) not in found for name in names)]
+    found |= _estimated(run.about.study, metrics, unknown)
+    lines = {title: [found[name, metric] for name in names] for metric, title in HEADLINE.items()}
+    return [(title, rows) for title, rows in lines.items() if any(row.n for row in rows)]
+
+
+def _published(run: RunFolder) -> dict[tuple[str, str], Estimated]:
+    """The estimates of the run's table 6, by condition and metric."""
+    table = run.frame("table_6")
+    return {
+        (str(row["condition"]), str(row["metric"])): Estimated(
+            str(row["condition"]), row["mean"], row["low"], row["high"], int(row["n"])
         )
-    lines = []
-    for metric, title in HEADLINE.items():
-        own = [
-            Estimated(
-                name, figures[metric].mean, figures[metric].low, figures[metric].high, figures[metric].n
-            )
-            for name, figures in found.items()
-        ]
-        if any(row.n for row in own):
-            lines.append((title, own))
-    return lines
+        for row in ([] if table is None else table.to_dict("records"))
+    }
+
+
+def _estimated(
+    study: Mapping[str, Any], metrics: pd.DataFrame, wanted: Sequence[str]
+) -> dict[tuple[str, str], Estimated]:
+    """The same for other metrics, all conditions at once: those that have the same questions share their resamples."""
+    if not wanted:
+        return {}
+    asked = metrics.drop_duplicates("question").set_index("question")
+    rows = {str(name): own.set_index("question") for name, own in metrics.groupby("condition", sort=False)}
+    figures = {
+        (name, metric): own[metric].reindex(asked.index).to_numpy(dtype=float)
+        for name, own in rows.items()
+        for metric in wanted
+    }
+    found = estimates(
+        {f"{name} {metric}": column for (name, metric), column in figures.items()},
+        shared_conversations(asked),
+        resamples=int(study.get("resamples", RESAMPLES)),
+        seed=int(study.get("seed", SEED)),
+    )
+    return {
+        (name, metric): Estimated(name, own.mean, own.low, own.high, own.n)
+        for name, metric in figures
+        for own in (found[f"{name} {metric}"],)
+    }
 
 
 def _over(run: RunFolder, metrics: pd.DataFrame) -> str:

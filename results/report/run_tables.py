@@ -47,16 +47,19 @@ def by_type(metrics: pd.DataFrame) -> list[TextTable]:
     kinds = [*(kind for kind in TYPE_ORDER if kind in there), *sorted(there.difference(TYPE_ORDER))]
     if len(kinds) < 2:
         return []
-    made = []
-    for column, title in HEADLINE.items():
+    asked = metrics.groupby("type")["question"].nunique()
+    by_both = dict(iter(metrics.groupby(["type", "condition"])[list(HEADLINE)]))
+    none = metrics.iloc[:0]
+
+    def table(column: str, title: str) -> TextTable:
         rows = []
         for kind in kinds:
-            own = metrics[metrics["type"] == kind]
-            asked = own["question"].nunique()
-            cells = [mean(own[own["condition"] == name][column], column, asked) for name in names]
-            rows.append((str(kind), f"{asked:,}", *cells))
-        made.append(TextTable(f"{title} by question type", ("Type", "n", *names), tuple(rows), folded=True))
-    return made
+            n = int(asked[kind])
+            cells = (mean(by_both.get((kind, name), none)[column], column, n) for name in names)
+            rows.append((str(kind), f"{n:,}", *cells))
+        return TextTable(f"{title} by question type", ("Type", "n", *map(str, names)), tuple(rows))
+
+    return [table(column, title) for column, title in HEADLINE.items()]
 
 
 def mean(figures: pd.Series, column: str, asked: int) -> str:

@@ -1,12 +1,8 @@
-// The switch of colours, printing, and the way between the list and a question, which the address keeps.
+// The switch of colours, and the way between the list and a question, which the address keeps.
 const theme = document.getElementById("theme");
 theme.addEventListener("change", () => {
   if (theme.value) document.documentElement.dataset.theme = theme.value;
   else delete document.documentElement.dataset.theme;
-});
-
-window.addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("main > section:not(#questions) details")) details.open = true;
 });
 
 function askedFor(index) {

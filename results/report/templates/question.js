@@ -31,7 +31,7 @@ function rankedTurn(turn, place, score, isEvidence) {
 }
 
 function placesOfEvidence(row) {
-  const found = row.ranks.filter((rank) => rank !== null && rank !== undefined);
+  const found = row.ranks.filter((rank) => rank !== null && rank !== undefined).sort((one, other) => one - other);
   if (!row.ranks.length) return "no evidence turn to find";
   const places = found.length ? `at ${found.join(", ")}` : "not among the first 50 turns";
   const missing = found.length && found.length < row.ranks.length ? `; ${row.ranks.length - found.length} not among the first 50` : "";

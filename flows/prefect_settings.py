@@ -9,6 +9,7 @@ Prefect's storage is JSON: nothing is pickled, so nothing that somebody else cou
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -33,3 +34,4 @@ def quiet_prefect(folder: Path) -> None:
         settings |= _SHORT_LIVED_SERVER
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+    logging.raiseExceptions = False  # a log that cannot be written, as on a full disk, fills no terminal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -11,6 +12,7 @@ from memory.calibration import CALIBRATED
 from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
+from results.errors import DiskFull
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, exhausted, ledger_tables, lost_calls
@@ -130,9 +132,9 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
-        write_run(
-            folder, run.model_copy(update={"status": "stopped", "reason": str(error) or type(error).__name__})
-        )
+        stopped = {"status": "stopped", "reason": str(error) or type(error).__name__}
+        with suppress(DiskFull):  # then it cannot be said there, and the error itself is the more telling one
+            write_run(folder, run.model_copy(update=stopped))
         raise
     notes = (*run.notes, *told(folder))
     finished = run.model_copy(update={"notes": notes, **_ending(run, plan.made.counts(), unfinished)})

@@ -32,16 +32,20 @@ def list_entries(store: StoreOption = STORE, as_json: JsonOption = False) -> Non
     typer.echo(json.dumps(asdict(found), default=str, indent=1) if as_json else _shown(found))
 
 
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number:,} entries"
+
+
 def _shown(found: Summary) -> str:
     from results.rendering import plain
 
-    lines = [f"{found.entries:,} entries, {found.bytes:,} bytes"]
+    lines = [f"{_entries(found.entries)}, {found.bytes:,} bytes"]
     for group in found.groups:
         named = (
             f"{group.task} by {group.provider}:{group.model}" if group.provider else "unknown to the ledger"
         )
-        lines.append(f"  {named}: {group.entries:,} entries, {group.bytes:,} bytes")
-    lines += [f"run {name}: {entries:,} entries" for name, entries in found.runs.items()]
+        lines.append(f"  {named}: {_entries(group.entries)}, {group.bytes:,} bytes")
+    lines += [f"run {name}: {_entries(entries)}" for name, entries in found.runs.items()]
     lines += [f"set aside: {item.key[:12]} ({item.fault}) in {item.file}" for item in found.set_aside]
     return "\n".join(plain(line) if not line.startswith(" ") else f"  {plain(line)}" for line in lines)
 
@@ -73,11 +77,11 @@ def export_file(
     from tasks.models.store_transfer import export_store
 
     done = export_store(store, file)
-    typer.echo(f"{file}: {done.entries:,} entries and {done.rows:,} rows of the ledger")
+    typer.echo(f"{file}: {_entries(done.entries)} and {done.rows:,} rows of the ledger")
     for name, fault in done.damaged.items():
         say(f"left out: {name}: {fault}")
     if done.unread:
-        say(f"left out: {done.unread:,} entries that the damaged database does not give back")
+        say(f"left out: {_entries(done.unread)} that the damaged database does not give back")
     if done.ledger_fault:
         say(f"left out: {done.ledger_fault}")
 
@@ -92,7 +96,7 @@ def import_file(
 
     done = import_store(file, store)
     typer.echo(
-        f"{store}: {done.new_entries:,} of {done.entries:,} entries and {done.new_rows:,} of {done.rows:,} rows of the "
+        f"{store}: {done.new_entries:,} of {_entries(done.entries)} and {done.new_rows:,} of {done.rows:,} rows of the "
         "ledger were new"
     )
 
@@ -121,7 +125,7 @@ def prune(
         kept_runs=None if unused_in is None else _runs_in(unused_in),
         older_than_days=older_than,
     )
-    what = f"{len(found.rows):,} entries, {found.bytes:,} bytes"
+    what = f"{_entries(len(found.rows))}, {found.bytes:,} bytes"
     if dry_run or not found.rows:
         typer.echo(f"would remove {what}")
     elif yes or typer.confirm(f"Remove {what} from {store}?"):

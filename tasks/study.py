@@ -223,5 +223,7 @@ def read_study(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not TOML: {error}") from error
+    except ValueError as error:  # also text that is no UTF-8, and numbers of thousands of digits
+        raise BadInput(f"{path}: not TOML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise BadInput(f"{path}: not TOML that can be read: it is nested too deeply") from error

@@ -143,7 +143,7 @@ class Stage:
     make: Callable[[Work], Made]
 
 
-_ASKED_AGAIN = ("failed", "unparsed")
+ASKED_AGAIN = ("failed", "unparsed")
 """Statuses of rows whose replies stayed unusable, as stages count them."""
 
 
@@ -164,7 +164,7 @@ def existing(work: Work) -> Artefact | None:
         return None
     if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
         return None
-    if work.retry_failed and any(artefact.counts.get(status) for status in _ASKED_AGAIN):
+    if work.retry_failed and any(artefact.counts.get(status) for status in ASKED_AGAIN):
         return None
     for ref in artefact.files.values():
         file = damaged_parts.inside(work.folder, ref.path)

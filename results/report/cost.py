@@ -60,7 +60,7 @@ def cost(calls: pd.DataFrame | None, budget: Sequence[str]) -> Section:
 
 def _by_model(calls: pd.DataFrame) -> TextTable:
     asked = calls["provider"] + ":" + calls["model"]
-    keyed = calls.assign(asked=asked, returned=calls["model_returned"].fillna("no reply"))
+    keyed = calls.assign(asked=asked, returned=calls["model_returned"].fillna("–"))
     rows = []
     for (stage, model, returned), own in keyed.groupby(["stage", "asked", "returned"], sort=False):
         counts = own["outcome"].value_counts()

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+LONG = 18
+"""Characters of a label above which a chart takes the page's whole width."""
 TICKS = 3
 """Steps of a scale, about: a plot is narrow on a telephone."""
 
@@ -57,6 +59,11 @@ class Chart:
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[str, str], ...]
     zero: str | None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its labels leave no room for another chart beside it."""
+        return any(len(mark.label) > LONG for mark in self.marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,19 +77,20 @@ def _missing(run: RunFolder, metrics: pd.DataFrame | None) -> list[str]:
 
 def _flagged(run: RunFolder, calls: pd.DataFrame | None) -> list[TextTable]:
     """What recalls, calls and extractions were flagged with, and how often."""
-    rows: list[tuple[str, str, str]] = []
+    found: dict[str, pd.Series] = {}
     recalls = run.frame("recalls", ("condition", "flags"))
     if recalls is not None:
         flags = recalls.explode("flags").dropna(subset=["flags"])
-        for condition, own in flags.groupby("condition", sort=False):
-            counts = own["flags"].value_counts()
-            rows += [(f"recall, {condition}", str(flag), f"{n:,}") for flag, n in counts.items()]
+        found |= {f"Recall, {name}": own["flags"] for name, own in flags.groupby("condition", sort=False)}
     if calls is not None:
-        named = calls["flags"][calls["flags"] != ""].str.split(" ").explode()
-        rows += [("call", str(flag), f"{n:,}") for flag, n in named.value_counts().items()]
+        found["Calls"] = calls["flags"][calls["flags"] != ""].str.split(" ").explode()
     extractions = run.frame("extractions", ("dropped",))
     if extractions is not None:
         dropped = extractions["dropped"].explode().dropna()
-        kinds = dropped.map(lambda fault: fault["kind"]).value_counts()
-        rows += [("extraction", str(kind), f"{n:,}") for kind, n in kinds.items()]
-    return [TextTable("What was flagged", ("Where", "Flag", "Times"), tuple(rows))] if rows else []
+        found["Extraction"] = dropped.map(lambda fault: fault["kind"])
+    rows = tuple((where, _counted(flags)) for where, flags in found.items() if len(flags))
+    return [TextTable("What was flagged", ("Where", "Flags"), rows)] if rows else []
+
+
+def _counted(flags: pd.Series) -> str:
+    return ", ".join(f"{number:,} {flag}" for flag, number in flags.value_counts().items())

@@ -11,7 +11,7 @@ from rich.text import Text
 from flows.console import console
 from flows.plain import say
 from memory.errors import BadInput
-from results.export import FOR_PAPERS, chosen, to_csv, to_latex, to_xlsx
+from results.export import FOR_PAPERS, ROWS_OF_A_SHEET, chosen, to_csv, to_latex, to_xlsx, too_long
 from results.loading import LoadedRun, load_run
 
 
@@ -36,13 +36,23 @@ def export(run: Path, csv: Path | None, xlsx: Path | None, latex: Path | None, t
     if csv is not None:
         written += to_csv(loaded, csv, names)
     if xlsx is not None:
-        written.append(to_xlsx(loaded, xlsx, names))
+        written.append(to_xlsx(loaded, xlsx, names if tables else _of_a_sheet(loaded, names)))
     if latex is not None:
         written += to_latex(
             loaded, latex, names if tables else [name for name in FOR_PAPERS if name in names]
         )
     for path in written:
         console.print(Text(str(path)), soft_wrap=True)
+
+
+def _of_a_sheet(run: LoadedRun, names: Sequence[str]) -> list[str]:
+    """Without tables that no sheet holds, each of them named to the user."""
+    left_out = too_long(run, names)
+    for name in left_out:
+        say(
+            f"note: {name} has more than the {ROWS_OF_A_SHEET:,} rows of a sheet, and is left out; --csv writes it"
+        )
+    return [name for name in names if name not in left_out]
 
 
 def _loaded(run: Path) -> LoadedRun:

@@ -7,26 +7,25 @@ ISO 8601 in UTC, and what is missing is an empty cell.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from memory.errors import BadInput
 from results import rendering
-from results.columns import documented
+from results.columns import Column, documented
 from results.loading import LoadedRun
 from results.tables import write_bytes, written_whole
 
-Cell = str | int | float | bool | None
-
-FOR_PROGRAMS = frozenset({"vectors", "paper_text"})
+FOR_PROGRAMS = frozenset({"vectors", "paper_text", "frontier_rows", "forgetting_periodic"})
 """Tables of which nobody reads a row; they are exported if they are named."""
 FOR_PAPERS = ("table_1", "table_2", "table_5", "table_6", "table_7", "noninferiority", "storage")
 """Tables short enough for a page of LaTeX."""
@@ -34,10 +33,12 @@ ROWS_OF_A_SHEET = 1_048_576 - 1
 _LONGEST = 32_767  # UTF-16 units that a cell of a workbook holds
 _EXACT = 2**53  # a workbook's numbers are doubles
 _BATCH = 1_000
+_RATIOS = frozenset({"share", "probability", "cosine", ""})
 
 # A spreadsheet may skip blanks, control and invisible characters before the sign that starts a formula; full-width
 # signs count as signs in some locales.
-_FORMULA = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠]|[\t\r\n]")
+_SKIPPED = r"[\s\x{0}-\x{1f}\x{7f}-\x{a0}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}\x{3000}\x{feff}]"
+_FORMULA = rf"^({_SKIPPED}*[=+\-@＝＋－＠\t\r\n])"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -47,65 +48,71 @@ def chosen(run: LoadedRun, wanted: Sequence[str] = ()) -> list[str]:
     Raises:
         BadInput: If one is not there.
     """
-    missing = [name for name in wanted if name not in run.names or name not in documented()]
+    there = [name for name in documented() if name in run.names]
+    missing = [name for name in wanted if name not in there]
     if missing:
-        raise BadInput(f"{run.folder} has no table {missing[0]!r}; it has {', '.join(run.names)}")
-    return [
-        name
-        for name in documented()
-        if (name in wanted if wanted else name in run.names and name not in FOR_PROGRAMS)
-    ]
+        raise BadInput(f"{run.folder} has no table {missing[0]!r}; it has {', '.join(there)}")
+    return [name for name in there if name in wanted or (not wanted and name not in FOR_PROGRAMS)]
 
 
-def cell(value: Any) -> Cell:
-    """A value of a table as what may stand in a spreadsheet's cell."""
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    text = (
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=datetime.isoformat)
-    )
-    return f"'{text}" if _FORMULA.match(text) else text
+def cells(table: pa.Table) -> pa.Table:
+    """A table with texts, numbers and truth values alone, none of them a formula."""
+    return pa.table({name: _cells(table[name]) for name in table.column_names})
 
 
-def _rows(table: pa.Table) -> Iterator[list[Cell]]:
-    for batch in table.to_batches(max_chunksize=_BATCH):
-        for row in batch.to_pylist():
-            yield [cell(value) for value in row.values()]
+def _cells(column: pa.ChunkedArray[Any]) -> Any:
+    kind = column.type
+    if pa.types.is_nested(kind):
+        values = [None if value is None else _json(value) for value in column.to_pylist()]
+        return pa.array(values, pa.string())
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ")
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.replace_substring_regex(column, _FORMULA, r"'\1", max_replacements=1)
+    return column
+
+
+def _json(value: Any) -> str:
+    """A list or record; it begins with a bracket, and so is never a formula."""
+    return json.dumps(value, ensure_ascii=False, default=datetime.isoformat)
 
 
 def to_csv(run: LoadedRun, folder: Path, names: Sequence[str]) -> list[Path]:
     """Write each table as `<name>.csv`: UTF-8, commas, every text quoted; and what the columns mean."""
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in names:
-        table = run.arrow(name)
-        written.append(_csv(folder / f"{name}.csv", table.column_names, _rows(table)))
-    return [*written, _csv(folder / "columns.csv", _MEANINGS, _meanings(names))]
+        written.append(_csv(folder / f"{name}.csv", cells(run.arrow(name))))
+    return [*written, _csv(folder / "columns.csv", _meanings(names))]
 
 
-def _csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Path:
-    with written_whole(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
-        writer.writerow(header)
-        for row in rows:
-            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in row])
+def _csv(path: Path, table: pa.Table) -> Path:
+    with written_whole(path) as beside:
+        arrow_csv.write_csv(table, beside)
     return path
 
 
-_MEANINGS = ("table", "column", "type", "unit", "meaning")
+def _meanings(names: Sequence[str]) -> pa.Table:
+    """What the columns of these tables mean, as a table."""
+    rows = [
+        {"table": name, "column": c.name, "type": c.type, "unit": c.unit, "meaning": c.meaning}
+        for name in names
+        for c in documented()[name].columns
+    ]
+    return pa.Table.from_pylist(rows)
 
 
-def _meanings(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    for name in names:
-        for column in documented()[name].columns:
-            yield name, column.name, column.type, column.unit, column.meaning
+def too_long(run: LoadedRun, names: Sequence[str]) -> list[str]:
+    """Those of the tables that have more rows than a sheet of a workbook."""
+    return [name for name in names if run.rows(name) > ROWS_OF_A_SHEET]
 
 
 def to_xlsx(run: LoadedRun, file: Path, names: Sequence[str]) -> Path:
     """Write the tables as the sheets of one workbook, after a sheet that says what the columns mean.
+
+    A workbook keeps 16 digits of a number; one beyond 2^53 is a text.
 
     Raises:
         BadInput: If the extra `xlsx` is not installed, or a table has more rows than a sheet.
@@ -114,33 +121,36 @@ def to_xlsx(run: LoadedRun, file: Path, names: Sequence[str]) -> Path:
         from xlsxwriter import Workbook
     except ImportError as error:
         raise BadInput("--xlsx needs xlsxwriter: pip install 'palimpsest[xlsx]'") from error
-    tables = {name: run.arrow(name) for name in names}
-    for name, table in tables.items():
-        if table.num_rows > ROWS_OF_A_SHEET:
-            raise BadInput(
-                f"table {name} has {table.num_rows:,} rows and a sheet {ROWS_OF_A_SHEET:,}: export it with --csv, "
-                "or name other tables with --table"
-            )
+    for name in too_long(run, names):
+        raise BadInput(
+            f"table {name} has more than the {ROWS_OF_A_SHEET:,} rows of a sheet: export it with --csv"
+        )
     with written_whole(file) as beside, Workbook(str(beside), {"constant_memory": True}) as book:
         bold = book.add_format({"bold": True})
-        _fill(book.add_worksheet("columns"), _MEANINGS, _meanings(names), bold)
-        for name, table in tables.items():
-            _fill(book.add_worksheet(name), table.column_names, _rows(table), bold)
+        _fill(book.add_worksheet("columns"), _meanings(names), bold)
+        for name in names:
+            _fill(book.add_worksheet(name), cells(run.arrow(name)), bold)
     return file
 
 
-def _fill(sheet: Any, header: Sequence[str], rows: Iterable[Sequence[Cell]], bold: Any) -> None:
+def _fill(sheet: Any, table: pa.Table, bold: Any) -> None:
     sheet.freeze_panes(1, 0)
-    for column, title in enumerate(header):
+    for column, title in enumerate(table.column_names):
         sheet.write_string(0, column, title, bold)
-    for number, row in enumerate(rows, start=1):
-        for column, value in enumerate(row):
-            if isinstance(value, bool):
-                sheet.write_boolean(number, column, value)
-            elif isinstance(value, int | float) and abs(value) <= _EXACT:
-                sheet.write_number(number, column, value)
-            elif value is not None and value != "":
-                sheet.write_string(number, column, shortened(str(value)))
+    number = 0
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        for number, row in enumerate(batch.to_pylist(), start=number + 1):  # noqa: B020
+            for column, value in enumerate(row.values()):
+                _write(sheet, number, column, value)
+
+
+def _write(sheet: Any, row: int, column: int, value: str | float | None) -> None:
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value)
+    elif isinstance(value, int | float) and math.isfinite(value) and abs(value) <= _EXACT:
+        sheet.write_number(row, column, value)
+    elif value is not None and value != "":
+        sheet.write_string(row, column, shortened(str(value)))
 
 
 def shortened(text: str) -> str:
@@ -156,7 +166,7 @@ def shortened(text: str) -> str:
 def to_latex(run: LoadedRun, folder: Path, names: Sequence[str]) -> list[Path]:
     """Write each table as `<name>.tex`, and `tables.tex`, a document that shows them all.
 
-    The paper's tables are as the run wrote them; others show their numbers as they are. They need booktabs.
+    The paper's tables are as the run wrote them; others show their numbers. They need the package booktabs.
     """
     texts = {row["table"]: row["latex"] for row in run.arrow("paper_text").to_pylist()}
     written = []
@@ -174,15 +184,23 @@ def to_latex(run: LoadedRun, folder: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _latex(table: pa.Table, name: str) -> str:
-    rows = [[_shown(value) for value in row.values()] for row in table.to_pylist()]
-    return rendering.latex(table.column_names, rows, documented()[name].about, f"tab:{name}")
+    about = documented()[name]
+    rows = [
+        [_shown(value, about.column(column)) for column, value in row.items()] for row in table.to_pylist()
+    ]
+    return rendering.latex(table.column_names, rows, about.about, f"tab:{name}")
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():  # a count that may be missing is a double on disk
-        return f"{value:,.0f}"
-    if isinstance(value, float):
-        return rendering.number(value)
-    if value is None or isinstance(value, str):
-        return value or "–"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value).lower()
+def _shown(value: Any, column: Column | None) -> str:
+    """Shares with three digits, counts with thousands: one that may be missing is a double on disk."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if math.isnan(value):
+        return "–"
+    return (
+        rendering.number(value)
+        if column and column.unit in _RATIOS and isinstance(value, float)
+        else f"{value:,.0f}"
+    )

@@ -70,13 +70,23 @@ class Tables:
             NoSuchTable: If there is none of that name.
             BadInput: If it is damaged, or of a later version.
         """
-        path = next(
-            (found for folder in self._folders if (found := folder / f"{name}.parquet").is_file()), None
-        )
-        if path is None or name not in self.names:
+        path = self._path(name)
+        return _conformed(_whole(path), path, self._prefix + name)
+
+    def rows(self, name: str) -> int:
+        """How many rows a table has, without reading them.
+
+        Raises:
+            NoSuchTable: If there is none of that name.
+        """
+        return int(pq.read_metadata(self._path(name)).num_rows)
+
+    def _path(self, name: str) -> Path:
+        if name not in self.names:
             there = ", ".join(self.names) or "no table at all"
             raise NoSuchTable(f"{self._folders[0]} has no table {name!r}{self._remark}; it has {there}")
-        return _conformed(_whole(path), path, self._prefix + name)
+        paths = (folder / f"{name}.parquet" for folder in self._folders)
+        return next(path for path in paths if path.is_file())
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         """A table as a frame.

@@ -43,6 +43,7 @@ class Response(Protocol):
     stream: Any
     headers: Mapping[str, str]
     status_code: int
+    encoding: str | None
 
 
 class Deadline(threading.local):
@@ -108,6 +109,9 @@ def hooks(http: ModuleType, deadline: Deadline) -> dict[str, list[Callable[[Any]
         deadline.headers, deadline.status = response.headers, response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
             raise http.DecodingError("the reply is compressed, against the request")
+        response.encoding = (
+            "utf-8"  # JSON is; a header may name any codec of Python's, and some raise all sorts
+        )
         response.stream = LimitedStream(response.stream)
 
     return {"request": [limit], "response": [watch]}

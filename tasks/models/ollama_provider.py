@@ -127,8 +127,7 @@ class OllamaProvider:
             raise self._fault(error) from None
         except ReplyTooLong:
             self._reached = True
-            if self._deadline.status >= 400:
-                raise self._fault(ollama.ResponseError("", self._deadline.status)) from None
+            self._raise_status()
             raise
         except httpx.TimeoutException:
             raise TransportFault("no reply in time", kind="lost") from None
@@ -143,15 +142,21 @@ class OllamaProvider:
                 # One text's vector hides the others in its batch: rejected, each is asked for by itself.
                 raise RequestRejected("the vector holds something that is no number") from None
             raise TransportFault("the reply is not readable (another shape)", kind="lost") from None
-        except (ValueError, TypeError, RecursionError) as error:  # TypeError: JSON, but no object
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:  # JSON, but no object
+            self._raise_status()
             raise TransportFault(f"the reply is not readable ({type(error).__name__})", kind="lost") from None
 
+    def _raise_status(self) -> None:
+        """Raise the fault that the last response's status stands for, if it is an error's."""
+        if self._deadline.status >= 400:
+            raise self._fault(ollama.ResponseError("", self._deadline.status)) from None
+
     def _fault(self, error: ollama.ResponseError) -> ProviderFault:
-        if error.status_code >= 500 and "NaN" in str(error.error):
+        said = one_line(error.error, self._secrets)
+        if error.status_code >= 500 and "NaN" in said:
             # Ordinary sentences can do this to a model on a GPU; the same request brings the same NaN.
             return RequestRejected(f"HTTP {error.status_code}: the model computed NaN")
-        message = one_line(error.error, self._secrets)
-        fault = status_fault(error.status_code, message, None, retry_after(self._deadline.headers))
+        fault = status_fault(error.status_code, said, None, retry_after(self._deadline.headers))
         if isinstance(fault, AccessRefused):
             return AccessRefused(f"{self.alias}: {fault.reason} (OLLAMA_HOST; `ollama pull MODEL`)")
         return fault

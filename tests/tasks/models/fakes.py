@@ -67,6 +67,7 @@ class Answer:
     drip: float = 0.0
     truncate: bool = False
     missing_rows: int = 0
+    content_type: str = "application/json"
     reset: bool = False
 
     @property
@@ -274,6 +275,7 @@ class _HTTPServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     fake: FakeServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each body waits 40 ms for its headers to be acknowledged
 
     def log_message(self, *_: object) -> None:
         pass
@@ -331,7 +333,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Answer, content: bytes) -> None:
         self.send_response(answer.status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", answer.content_type)
         for name, value in answer.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))

@@ -444,3 +444,17 @@ def test_what_was_bought_survives_a_refusal_in_the_middle(
     asker(gateway).ask_many(requests, str)
     totals = gateway.ledger.totals("run", now=True)
     assert (totals.replayed, totals.paid) == (5, 15)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "hex", "rot13", "no such"])
+@pytest.mark.parametrize(
+    "body",
+    [b'\xff\xfe{"error": [1]}', b"[]", b"null", b"[" * 100_000],
+    ids=["bytes", "list", "null", "brackets"],
+)
+def test_an_error_of_any_charset_and_shape_is_a_fault_of_its_call(
+    server: FakeServer, asker: Asker, open_gateway: Opener, charset: str, body: bytes
+) -> None:
+    server.always(fakes.Answer(status=500, raw=body, content_type=f"application/json; charset={charset}"))
+    with pytest.raises(CallFailed, match="HTTP 500"):
+        asker(open_gateway()).ask(request("q"), str)

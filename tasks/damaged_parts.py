@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -48,15 +49,44 @@ def fault_of(file: Path, size: int, sha256: str) -> str | None:
         return "it is missing"
     if status.st_size != size:
         return f"it has {status.st_size} bytes instead of {size}"
-    if _hash(str(file), status.st_ino, status.st_size, status.st_mtime_ns) != sha256:
+    if _hash_of(file) != sha256:
         return "its checksum is wrong"
     return None
+
+
+def _hash_of(file: Path) -> str:
+    status = file.stat()
+    return _hash(str(file), status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=100_000)
 def _hash(file: str, inode: int, size: int, modified: int) -> str:
     with Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def hashes_of_tables(run: Path) -> dict[str, str]:
+    """SHA-256 of each table that a run has published, by its path in the run folder."""
+    found = sorted([*run.glob("*.parquet"), *run.glob("graphs/*/*.parquet")])
+    return {file.relative_to(run).as_posix(): _hash_of(file) for file in found}
+
+
+def set_aside_tables(run: Path, hashes: Mapping[str, str]) -> bool:
+    """Move published tables that are not what they were into quarantine, and tell it; whether any was.
+
+    Raises:
+        TornTable: If one lies outside the run folder, or cannot be moved.
+    """
+    faults = {}
+    for path, sha256 in hashes.items():
+        file = inside(run, path)
+        if not file.exists():
+            faults[file] = "it is missing"
+        elif _hash_of(file) != sha256:
+            faults[file] = "its checksum is wrong"
+    for file, fault in faults.items():
+        set_aside(run, "tables", file, file, fault)
+    return bool(faults)
 
 
 def set_aside(run: Path, stage: str, manifest: Path, file: Path, fault: str) -> None:

@@ -30,6 +30,7 @@ class Run(BaseModel):
         data: The data file, as it was named.
         sha256: Hash of its uncompressed bytes.
         counts: Rows by stage and by what became of them.
+        tables: SHA-256 of every table that it has published, by path.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,6 +47,7 @@ class Run(BaseModel):
     store: str
     versions: dict[str, str] = Field(default_factory=dict)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
+    tables: dict[str, str] = Field(default_factory=dict)
     updated: str = ""
 
     @field_validator("study", mode="before")

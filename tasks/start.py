@@ -16,7 +16,7 @@ from results.errors import DiskFull
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, exhausted, ledger_tables, lost_calls
-from tasks.damaged_parts import told
+from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
@@ -106,12 +106,15 @@ def begin(folder: Path, run: Run) -> None:
 
 
 def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool:
-    """Whether the run has come to its end with everything that its plan asks for; nothing is written.
+    """Whether the run has come to its end with everything that its plan asks for; nothing is made.
 
     It is not enough that all parts and tables are there: an attempt that was killed may have made the last parts, and
     left the tables of the attempt before it.
     """
-    if not (folder / "run.json").exists() or read_run(folder).status != "complete":
+    if not (folder / "run.json").exists():
+        return False
+    found = read_run(folder)
+    if found.status != "complete" or set_aside_tables(folder, found.tables):
         return False
     try:
         plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
@@ -137,7 +140,12 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
             write_run(folder, run.model_copy(update=stopped))
         raise
     notes = (*run.notes, *told(folder))
-    finished = run.model_copy(update={"notes": notes, **_ending(run, plan.made.counts(), unfinished)})
+    update = {
+        "notes": notes,
+        "tables": hashes_of_tables(folder),
+        **_ending(run, plan.made.counts(), unfinished),
+    }
+    finished = run.model_copy(update=update)
     write_run(folder, finished)
     return finished
 

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from results import tables
+from tasks.kinds import make_study
 from tasks.models.catalogue import BUNDLES
 from tasks.models.store_transfer import export_store, import_store
+from tasks.start import find_complete, prepare
 from tests.flows.fake_llm import reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models import damage
@@ -121,6 +123,24 @@ def test_a_damaged_part_is_made_again_at_no_cost(
         harm is Path.unlink and part.suffix == ".json"
     )  # nobody can tell that from a part never made
     assert any(part.name in note for note in again.run.notes) != lost_manifest
+
+
+@pytest.mark.parametrize("harm", [flip, truncate, Path.unlink])
+@pytest.mark.parametrize("table", ["metrics", "graphs/graph/nodes"])
+def test_a_damaged_table_of_a_complete_run_is_published_again(
+    table: str, harm: Callable[[Path], None], base: Path, server: FakeServer, undisturbed: dict[str, str]
+) -> None:
+    folder, run = prepare(make_study(STUDY), None, base / "store", base / "run")
+    assert find_complete(folder, run)
+    harm(folder / f"{table}.parquet")
+    assert not find_complete(folder, run)
+    sent = server.count()
+    again = run_in_loop(base, **STUDY)
+    assert again.made_stages == []
+    assert said(folder) == undisturbed
+    assert server.count() == sent
+    assert any(f"{table}.parquet was damaged" in note for note in again.run.notes)
+    assert find_complete(folder, run)
 
 
 def altered(value: Any) -> Any:

@@ -98,7 +98,7 @@ class Gateway:
         self.without_vector: dict[str, str] = {}  # why, by call id: no stage of a process asks for them again
         self._guard = threading.Lock()
         self._paces: dict[str, Pace] = {}
-        self.lost: set[str] = set()  # ids of calls that damage has taken, and that are not bought again unasked
+        self.lost: set[str] = set()  # ids of calls that damage has taken: not bought again unasked
         self._breaker = Breaker(self.limits.failures_in_a_row)
         self._closing = threading.Event()
         self._refusal: CallRefused | None = None

@@ -168,7 +168,7 @@ def test_a_folder_that_may_not_be_written_is_named_with_the_option_and_nothing_i
     assert server.count() == before
 
 
-def test_a_store_that_turns_read_only_is_named_and_a_run_that_is_complete_still_is(
+def test_a_store_that_turns_read_only_is_named_and_the_run_goes_on_when_it_may_be_written(
     server: FakeServer, undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
     if os.geteuid() == 0 and shutil.which("setpriv") is None:

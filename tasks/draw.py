@@ -22,13 +22,18 @@ QUALITIES = {
 SHOWN = tuple(name for name in POLICIES if not name.startswith(("random", "without")))
 
 
-def draw(folder: Path, study: ForgettingStudy) -> list[Path]:
-    """Draw all figures into `figures/` of the run folder, as PNG and SVG.
+def draw(folder: Path, study: ForgettingStudy, to: Path | None = None) -> list[Path]:
+    """Draw all figures as PNG and SVG.
+
+    Args:
+        folder: The run folder.
+        study: The run's study.
+        to: A folder for the figures; by default `figures/` of the run folder.
 
     Raises:
         BadInput: If the extra that draws is not installed.
     """
-    to = folder / "figures"
+    to = to or folder / "figures"
     files: list[Path] = []
     for name, quality in QUALITIES.items():
         points, chance = _frontier(folder, name)

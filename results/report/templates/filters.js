@@ -54,10 +54,15 @@ function passes(question, wanted) {
   return rows.some((row) => rowPasses(row, wanted));
 }
 
+function named(label, input) {
+  input.id = "filter-" + label.split(" ")[0].toLowerCase() + "-" + input.tagName.toLowerCase();
+  return make("div", { class: input.type === "search" ? "search" : "" }, make("label", { for: input.id }, label), input);
+}
+
 function choice(label, options, change) {
   const select = make("select", { onchange: change });
   for (const [value, text] of options) select.append(make("option", { value: value }, text));
-  return { box: make("label", {}, label, select), input: select };
+  return { box: named(label, select), input: select };
 }
 
 function filters(index, change) {
@@ -73,9 +78,9 @@ function filters(index, change) {
   const box = make(
     "form",
     { class: "filters", role: "search", "aria-label": "Questions", onsubmit: (event) => event.preventDefault() },
-    make("label", { class: "search" }, "Search questions, references, answers and reasons", search),
+    named("Search questions, references, answers and reasons", search),
     type.box, column.box, verdict.box, evidence.box, f1.box,
-    make("label", {}, "F1 of", least),
+    named("F1 of", least),
   );
   const wanted = () => ({
     words: folded(search.value).split(/\s+/).filter(Boolean),

@@ -40,6 +40,9 @@ REASKED = 1.1
 SPREAD = 2.0
 """What rests on replies that are not there yet, contexts and texts to embed, may come to half or twice as much."""
 
+_FULL = 0.75
+"""Of recalls that rest on them, so many bring up something; empty contexts make the same call as no memory at all."""
+
 _HELD = Line(held=1)
 
 
@@ -175,6 +178,7 @@ class SimulatedChat:
             and simulation.new_memories
             and self._heading.condition in simulation.asking
         ):
+            once = _FULL
             context = text_tokens(alias, model, inputs["context"])
             prompt += Span(context.low / SPREAD - context.low, context.high * SPREAD - context.high)
         if request.task == "judge" and inputs["answer"] in simulation.answers:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from memory.errors import BadInput
+from results.rendering import plain
 from tasks.forgetting_study import ForgettingStudy
 from tasks.study import Study
 
@@ -41,9 +42,9 @@ def make_study(fields: dict[str, Any], source: str = "") -> Study:
         for condition in study.conditions:
             study.arm(condition)
     except ValidationError as error:
-        raise BadInput(f"{source}{_fault(error)}") from error
+        raise BadInput(f"{source}{plain(_fault(error))}") from error
     except BadInput as error:
-        raise BadInput(f"{source}{error}") from error
+        raise BadInput(f"{source}{plain(str(error))}") from error
     return study
 
 

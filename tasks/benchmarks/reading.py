@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from memory.errors import BadInput
 _GZIP_MAGIC = b"\x1f\x8b"
 _SHOWN = 80
 _DEEPEST = 64
+_HALF_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -82,6 +84,11 @@ def _array(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
     try:
         for number, value in enumerate(_items(file), start=1):
             yield f"row {number}", value
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{path}: row {number + 1}: no UTF-8, or an escape such as \\ud83d that is half of a character; "
+            "correct the row, or fetch the file again"
+        ) from error
     except (ijson.JSONError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise BadInput(f"{path}: row {number + 1}: not JSON ({reason}); fetch the file again") from error
@@ -113,10 +120,25 @@ def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            text = line.decode("utf-8")
+            value = json.loads(text)
+            if _HALF_ESCAPED.search(text):
+                value = _whole(value)
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"{path}: line {number}: not JSON ({error}); fetch the file again") from error
+            reason = str(error).splitlines()[0]
+            raise BadInput(f"{path}: line {number}: not JSON ({reason}); fetch the file again") from error
         yield f"line {number}", value
+
+
+def _whole(value: Any) -> Any:
+    """JSON without halves of characters, which no table can hold: each is `?`, as the parser of arrays makes it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole(name): _whole(item) for name, item in value.items()}
+    return value
 
 
 def checked(model: type[Model], value: Any, where: str) -> Model:

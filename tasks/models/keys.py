@@ -23,7 +23,7 @@ _KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "PREFECT_API_KEY")
 _ADDRESSES = ("OPENAI_BASE_URL", "OLLAMA_HOST", "PREFECT_API_URL")
 # Servers that want no key are given a word such as `none` or `EMPTY`; taken out of replies, it would spoil them.
 _SHORTEST = 8
-_WORDS = re.compile(r"[a-z]+")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _NAMES_OF_KEYS = {
     "key",
     "apikey",
@@ -73,7 +73,7 @@ def misplaced(fields: object, path: str = "") -> str | None:
     if isinstance(fields, Mapping):
         for name, value in fields.items():
             here = f"{path}.{name}" if path else str(name)
-            if set(_WORDS.findall(str(name).lower())) & _NAMES_OF_KEYS:
+            if {word.lower() for word in _WORDS.findall(str(name))} & _NAMES_OF_KEYS:
                 return here
             if found := misplaced(value, here):
                 return found

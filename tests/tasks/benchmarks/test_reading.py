@@ -130,3 +130,14 @@ def test_a_file_of_brackets_is_refused_before_it_fills_the_memory(tmp_path: Path
         path.write_text(content)
         with pytest.raises(BadInput, match="nested deeper than 64 levels"):
             list(rows(path))
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.jsonl"])
+def test_half_a_character_is_read_alike_in_arrays_and_in_lines(written, name):
+    path = written([{"id": "half \ud83d x", "whole": "\U0001f600"}], name)
+    assert [row for _, row in rows(path)] == [{"id": "half ? x", "whole": "\U0001f600"}]
+
+
+def test_half_a_character_that_the_parser_of_arrays_refuses_is_said_to_be_one(written):
+    with pytest.raises(BadInput, match=r"row 1: .*half of a character"):
+        list(rows(written([{"id": "\udc00"}])))

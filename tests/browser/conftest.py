@@ -15,17 +15,25 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
+def which() -> str | None:
+    """Where Chromium lies; none if it is not installed."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def options() -> list[str]:
+    """Chromium's own sandbox refuses to start for root."""
+    return ["--no-sandbox"] if os.geteuid() == 0 else []
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="needs playwright: make test-all installs it"
     )
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    found = which()
     if found is None:
         pytest.skip("needs Chromium on the PATH: make test-all says how to install it")
-    # Chromium's own sandbox refuses to start for root.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=options)
+        browser = driver.chromium.launch(executable_path=found, args=options())
         yield browser
         browser.close()

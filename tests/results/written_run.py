@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,9 +33,10 @@ def write_run(
     questions: Sequence[Asked],
     why: str = "because",
     context: str = "the context",
+    contexts: Callable[[], str] | None = None,
     **about: Any,
 ) -> Path:
-    """Write the run and return its folder."""
+    """Write the run and return its folder; `contexts` makes one for each row, which else all have the same."""
     folder.mkdir(parents=True, exist_ok=True)
     told = {
         "name": folder.name,
@@ -56,7 +57,10 @@ def write_run(
     write(folder / "turns.parquet", from_rows([_turn(*turn) for turn in turns.items()], TURNS))
     write(folder / "questions.parquet", from_rows([_question(q) for q in questions], QUESTIONS))
     rows = [(q, name, row) for q in questions for name, row in q.rows.items()]
-    write(folder / "recalls.parquet", from_rows([_recall(*row, context) for row in rows], RECALLS))
+    write(
+        folder / "recalls.parquet",
+        from_rows([_recall(*row, contexts() if contexts else context) for row in rows], RECALLS),
+    )
     write(folder / "answers.parquet", from_rows([_answer(*row) for row in rows], ANSWERS))
     write(folder / "verdicts.parquet", from_rows([_verdict(*row, why) for row in rows], VERDICTS))
     write(folder / "metrics.parquet", from_rows([_metric(*row) for row in rows], METRICS))

@@ -2,12 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: study test lint bench torture clean
+.PHONY: study test test-all lint bench torture clean
 
 study: .venv/installed
 	$(BIN)/palimpsest run
 
 test: .venv/tested
+	$(BIN)/python -m pytest
+
+# With the tests that drive a real Chromium: Debian's own, installed where apt-get may; without one they are skipped.
+test-all: .venv/tested
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium || \
+		echo "no Chromium: its tests are skipped; install the package chromium and try again"
 	$(BIN)/python -m pytest
 
 lint: .venv/tested

@@ -189,6 +189,7 @@ class Ledger:
                 self._connection.execute(f"ALTER TABLE calls ADD COLUMN {column} {kind}")
         self._connection.execute("CREATE INDEX IF NOT EXISTS calls_run ON calls (run)")
         spending.create(self._connection, _DECLARED)
+        self._lose_orphans()
         pace_history.create(self._connection)
 
     def reserve(self, entries: Sequence[Entry], budget: Budget, owner: str = "") -> Reservation | None:
@@ -209,13 +210,16 @@ class Ledger:
             self._live()
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
-                spending.lose_orphans(self._connection, self._alive, ("process", "time", *_COLUMNS))
+                self._lose_orphans()
                 run, stage = entries[0].run, entries[0].stage
                 if not spending.covered(self._connection, run, stage, worst, budget):
                     return None
                 rows = [(reservation, owner or self._process, *self._row(now, entry)) for entry in entries]
                 self._connection.executemany(_RESERVE, rows)
         return reservation
+
+    def _lose_orphans(self) -> None:
+        spending.lose_orphans(self._connection, self._alive, ("process", "time", *_COLUMNS))
 
     def release(self, reservation: Reservation | None) -> None:
         """Give back what was held: the calls are known to cost nothing."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import BadInput
+from memory.errors import BadInput, BudgetExhausted
+from tasks.models.budget import Budget, Spent
 from tasks.models.ledger import SCHEMA, Entry, Ledger
 
 ENTRY = Entry(
@@ -106,3 +107,17 @@ def test_a_file_that_is_no_ledger_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").write_bytes(b"not SQLite at all" * 100)
     with pytest.raises(BadInput, match=r"ledger\.sqlite is damaged .* a new --store"):
         Ledger(tmp_path)
+
+
+def test_what_a_process_held_when_it_died_is_charged_though_no_call_follows(tmp_path: Path) -> None:
+    under_way = replace(ENTRY, outcome="lost", charged_tokens=100, charged_usd=1.0)
+    dead = Ledger(tmp_path)
+    assert dead.reserve([under_way], Budget(tokens=150)) is not None
+    dead.close()
+    ledger = Ledger(tmp_path)
+    assert ledger.spent("r") == Spent(1, 100, 1.0)
+    assert ledger.rows("r")["outcome"].to_pylist() == ["lost"]
+    with pytest.raises(BudgetExhausted, match="of 150 tokens, 100 are spent"):
+        ledger.reserve([under_way], Budget(tokens=150))
+    assert ledger.spent("r") == Spent(1, 100, 1.0)
+    ledger.close()

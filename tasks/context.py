@@ -22,6 +22,7 @@ from tasks.models.bundles import chat_model, embedder, simulated_chat_model, sim
 from tasks.models.catalogue import ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
+from tasks.models.local_weights import identity
 from tasks.models.offline import minilm
 from tasks.models.offline.chat import VERSIONS
 from tasks.models.prices import list_prices
@@ -113,8 +114,8 @@ def simulated(folder: Path, simulation: Simulation) -> Iterator[None]:
 def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
     """Which models a work may ask, as part of its parameters and so of its fingerprint.
 
-    `is` adds to the name what else decides a reply: an offline model's version or weights, the JSON mode, or an
-    embedder's dimensions and where its inputs are cut; `reply_cap` is there where there is one.
+    `is` adds to the name what else decides a reply: an offline or local model's version or weights, the JSON mode, or
+    an embedder's dimensions and where its inputs are cut; `reply_cap` is there where there is one.
     """
     found: dict[str, dict[str, str]] = {}
     for role in roles:
@@ -126,6 +127,8 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
             what = f"{settings.dimensions}-{settings.max_tokens}"
         if alias == "offline":
             what = VERSIONS.get(model) or f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
+        if alias == "local":
+            what = f"{what}-{identity(model)}"
         found[role] = {"name": name, "is": what}
         if choice.reply_cap is not None and role != "embedder" and alias != "offline":
             found[role]["reply_cap"] = str(choice.reply_cap)

@@ -13,12 +13,14 @@ from tasks.models.chat import GatewayChat
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
 from tasks.models.keys import BLOCK, left_to_the_run, openai_key
+from tasks.models.local_weights import MODELS, identity, weight_file
 from tasks.models.offline_provider import OfflineProvider
 from tasks.models.providers import ChatSettings, EmbedSettings, JsonMode
 from tasks.models.simulated import SimulatedChat, SimulatedEmbedder, Simulation
 
 # The clients of the network providers are imported where they are used: an offline study has no need of them.
 if TYPE_CHECKING:
+    from tasks.models.local_provider import LocalProvider
     from tasks.models.ollama_provider import OllamaProvider
     from tasks.models.openai_batches import OpenAIBatches
     from tasks.models.openai_provider import OpenAIProvider
@@ -43,6 +45,8 @@ def choose(bundle: str, overrides: Mapping[str, str] | None = None) -> ModelChoi
         alias, model = _split(name)
         if alias == "offline" and model != only:
             raise BadInput(f"{role} {name}: offline:{only} is the one offline model for this")
+        if alias == "local" and (role == "embedder" or model not in MODELS):
+            raise BadInput(f"{role} {name}: local has the chat models {', '.join(MODELS)}, and no embedder")
     _split_embedder(choice.embedder)
     return choice
 
@@ -51,11 +55,13 @@ def require(choice: ModelChoice) -> None:
     """Connect to nothing, but make sure that every provider of a choice can be set up.
 
     Raises:
-        BadInput: If a key is missing or an address is none.
+        BadInput: If a key, a package or a file is missing, or an address is none.
     """
     for name in (choice.extractor, choice.query, choice.answerer, choice.judge, choice.embedder):
-        alias, _ = _split(name)
-        if not (alias == "openai" and left_to_the_run()):
+        alias, model = _split(name)
+        if alias == "local":
+            weight_file(model)
+        elif not (alias == "openai" and left_to_the_run()):
             provider(alias)
 
 
@@ -75,7 +81,8 @@ def chat_model(
     """
     alias, model = _split(name)
     settings = ChatSettings(model, json_mode=json_mode, reply_cap=reply_cap)
-    return GatewayChat(gateway, provider(alias), settings, place, repeat)
+    asked = _local_model(model) if alias == "local" else provider(alias)
+    return GatewayChat(gateway, asked, settings, place, repeat)
 
 
 def embedder(gateway: Gateway, name: str, place: Place) -> GatewayEmbedder:
@@ -104,7 +111,8 @@ def simulated_chat_model(
     """
     alias, model = _split(name)
     settings = ChatSettings(model, json_mode=json_mode, reply_cap=reply_cap)
-    return SimulatedChat(simulation, _unasked(alias), settings, place, repeat)
+    unasked = _local_model(model) if alias == "local" else _unasked(alias)
+    return SimulatedChat(simulation, unasked, settings, place, repeat)
 
 
 def simulated_embedder(simulation: Simulation, name: str, place: Place) -> SimulatedEmbedder:
@@ -138,7 +146,7 @@ def batches_of(alias: str) -> OpenAIBatches:
 
 
 def provider(alias: str) -> Provider:
-    """The process's one provider of that name, set up from the environment as it is now.
+    """The process's one provider of that name, set up from the environment as it is now; `local` has one a model.
 
     Raises:
         BadInput: If a key is missing or an address is none.
@@ -175,6 +183,17 @@ def _openai(key: str, base_url: str | None) -> OpenAIProvider:
             f"PALIMPSEST_OPENAI_KEY_BLOCK names (in a deployment: {BLOCK}), or choose --models offline"
         )
     return OpenAIProvider(key, base_url)
+
+
+def _local_model(model: str) -> LocalProvider:
+    return _local(model, identity(model))
+
+
+@cache
+def _local(model: str, weights: str) -> LocalProvider:
+    from tasks.models.local_provider import LocalProvider
+
+    return LocalProvider(model, weights)
 
 
 @cache

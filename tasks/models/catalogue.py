@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tasks.models.local_weights import PACKAGED
 from tasks.models.providers import EmbedSettings, JsonMode
 
-PROVIDERS = ("offline", "openai", "ollama")
+PROVIDERS = ("offline", "openai", "ollama", "local")
 BATCHING = ("openai",)
 """Those that have a batch interface."""
 OFFLINE = {
@@ -70,12 +71,14 @@ BUNDLES = {
     "published": _one_chat("openai:gpt-4o-mini", "ollama:nomic-embed-text", "object"),
     "openai": _one_chat("openai:gpt-4o-mini", "openai:text-embedding-3-small"),
     "ollama": _one_chat("ollama:qwen2.5:7b", "ollama:nomic-embed-text"),
+    "local": _one_chat(f"local:{PACKAGED}", "offline:minilm"),
 }
 ABOUT = {
     "offline": "no language model, no network: noun phrases, extracted answers, lexical judge, MiniLM",
     "published": "as in the Selective Forgetting paper; needs OPENAI_API_KEY and Ollama",
     "openai": "needs OPENAI_API_KEY; OPENAI_BASE_URL for another address",
     "ollama": "local models; OLLAMA_HOST for another address",
+    "local": "a very small language model in this process, to try the whole path; needs `make local-model`, no key",
 }
 """One line on each bundle, for `palimpsest list models`."""
 

@@ -16,7 +16,7 @@ from memory.errors import BudgetExhausted, CallRefused
 from tasks.models.budget import Budget
 from tasks.models.ledger import Entry, Ledger, Reservation
 from tasks.models.limits import Breaker, KeyedLocks
-from tasks.models.pace import Ceilings, Pace
+from tasks.models.pace import Ceilings, Pace, ceilings_of
 from tasks.models.prices import Prices, list_prices
 from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
 from tasks.models.retries import Patience, persist
@@ -216,7 +216,7 @@ class Gateway:
         with self._guard:
             if alias not in self._paces:
                 enter = partial(self.ledger.enter_pace, self.run)
-                self._paces[alias] = Pace(alias, self.limits.pace, enter)
+                self._paces[alias] = Pace(alias, ceilings_of(alias, self.limits.pace), enter)
             return self._paces[alias]
 
     def _refuse(self, alias: str, stage: str) -> None:

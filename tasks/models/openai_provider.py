@@ -52,8 +52,8 @@ class OpenAIProvider:
     alias = "openai"
     local = False
 
-    def __init__(self, api_key: str, base_url: str | None = None) -> None:
-        """A provider at an address; none is OpenAI's own.
+    def __init__(self, api_key: str, base_url: str | None = None, *, proxied: bool = True) -> None:
+        """A provider at an address; none is OpenAI's own. `proxied`: by the proxy that the environment names, if any.
 
         Raises:
             BadInput: If the address is none.
@@ -67,7 +67,9 @@ class OpenAIProvider:
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(event_hooks=hooks(httpx2, self._deadline)),
+            http_client=openai.DefaultHttpxClient(
+                event_hooks=hooks(httpx2, self._deadline), trust_env=proxied
+            ),
         )
 
     def payload(self, request: ChatRequest, settings: ChatSettings) -> Payload:

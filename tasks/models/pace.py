@@ -30,6 +30,11 @@ class Ceilings(BaseModel):
     tpm: int | None = Field(None, ge=1, description="Tokens a minute, of prompts and replies at their worst.")
 
 
+def ceilings_of(alias: str, wanted: Ceilings) -> Ceilings:
+    """How fast a provider may be asked at most: as the user wants, but one that computes here one call at a time."""
+    return wanted.model_copy(update={"max_concurrency": 1}) if alias == "local" else wanted
+
+
 @dataclass(frozen=True, slots=True)
 class PaceEvent:
     """A change of the pace.

@@ -15,7 +15,7 @@ from memory.errors import BadInput
 UNKNOWN_MOST_REPLY = 32_768
 """Tokens of the longest reply of a model of which nothing is known."""
 # Providers whose models run on the user's own machine.
-_FREE_PROVIDERS = frozenset({"offline", "ollama"})
+_FREE_PROVIDERS = frozenset({"offline", "ollama", "local"})
 
 
 class Price(BaseModel):

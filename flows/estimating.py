@@ -16,6 +16,7 @@ from flows.budgets import budget_of
 from flows.console import console
 from flows.covering import coverage, total, whole
 from tasks.estimate import Estimate, Priced, estimate
+from tasks.forgetting_study import ForgettingStudy
 from tasks.models.catalogue import BATCHING
 from tasks.models.foreseen import Line, Span
 from tasks.models.holdings import spent_by
@@ -125,6 +126,8 @@ def _remarks(found: Estimate, priced: list[Priced]) -> Iterator[str]:
             f"extrapolated from {some} of {of:,} histories, but for extraction, which is counted over all turns; "
             f"--histories {of} walks them all"
         )
+        if isinstance(found.run.study, ForgettingStudy):
+            yield "a store of fewer histories recalls other contexts: what is bought for whole ones is not seen"
     yield LOW
     yield HIGH
     yield f"prices as of {found.prices.as_of}; --prices FILE replaces them"

@@ -26,9 +26,9 @@ from tasks.models.gateway import Place
 from tasks.models.holdings import Holdings, holdings_of
 from tasks.models.prices import Prices, list_prices
 from tasks.models.simulated import Simulation
-from tasks.plan import Incomplete, only_found
+from tasks.plan import Incomplete
 from tasks.runs import Run, write_run
-from tasks.stage import Artefact, Stage, Work, perform
+from tasks.stage import Artefact, DamagedPart, Stage, Work, intact, perform
 from tasks.start import plan_of, prepare
 from tasks.study import Study
 
@@ -126,9 +126,17 @@ def _sample(everything: Conversations, histories: int | None, seed: int) -> Conv
 
 
 def _is_complete(folder: Path, run: Run) -> bool:
+    """Whether every artefact of the run is there; damaged ones are left where they are."""
+
+    def look(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
+        found = [artefact for artefact in map(intact, works) if artefact is not None]
+        if len(found) < len(works):
+            raise Incomplete(f"stage {stage.name} is still to be done")
+        return found
+
     try:
-        plan_of(folder, run, only_found, retry_failed=run.study.retry_failed).walk()
-    except (Incomplete, NotADirectoryError):
+        plan_of(folder, run, look, retry_failed=run.study.retry_failed).walk()
+    except (Incomplete, DamagedPart, NotADirectoryError):
         return False
     return True
 

@@ -147,12 +147,35 @@ ASKED_AGAIN = ("failed", "unparsed")
 """Statuses of rows whose replies stayed unusable, as stages count them."""
 
 
-def existing(work: Work) -> Artefact | None:
-    """The whole artefact of an earlier run, with nothing left in it that should be tried again.
+class DamagedPart(Exception):
+    """A file of an artefact is not what was written."""
 
-    Every byte of it is checked once a process. What is damaged is set aside and told, and counts as not there.
+    def __init__(self, file: Path, fault: str) -> None:
+        super().__init__(f"{file}: {fault}")
+        self.file = file
+        self.fault = fault
+
+
+def existing(work: Work) -> Artefact | None:
+    """As `intact`; what is damaged is set aside and told, and counts as not there.
 
     Raises:
+        results.errors.TornTable: If the manifest names a file outside the run folder.
+    """
+    try:
+        return intact(work)
+    except DamagedPart as damage:
+        damaged_parts.set_aside(work.folder, work.stage, work.manifest, damage.file, damage.fault)
+        return None
+
+
+def intact(work: Work) -> Artefact | None:
+    """The whole artefact of an earlier run, with nothing left in it that should be tried again; changes nothing.
+
+    Every byte of it is checked once a process.
+
+    Raises:
+        DamagedPart: If it is not what was written.
         results.errors.TornTable: If the manifest names a file outside the run folder.
     """
     try:
@@ -160,8 +183,7 @@ def existing(work: Work) -> Artefact | None:
     except FileNotFoundError:
         return None
     except ValueError:
-        _set_aside(work, work.manifest, "it is no manifest, or a torn or altered one")
-        return None
+        raise DamagedPart(work.manifest, "it is no manifest, or a torn or altered one") from None
     if artefact.fingerprint != work.fingerprint or artefact.counts.get("pending"):
         return None
     if work.retry_failed and any(artefact.counts.get(status) for status in ASKED_AGAIN):
@@ -170,8 +192,7 @@ def existing(work: Work) -> Artefact | None:
         file = damaged_parts.inside(work.folder, ref.path)
         fault = damaged_parts.fault_of(file, ref.bytes, ref.sha256)
         if fault is not None:
-            _set_aside(work, file, fault)
-            return None
+            raise DamagedPart(file, fault)
     return artefact
 
 
@@ -191,10 +212,6 @@ def _of_manifest(data: bytes) -> Artefact:
 
 def _checksum(fields: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-
-
-def _set_aside(work: Work, file: Path, fault: str) -> None:
-    damaged_parts.set_aside(work.folder, work.stage, work.manifest, file, fault)
 
 
 def perform(stage: Stage, work: Work) -> Artefact:

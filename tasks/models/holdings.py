@@ -22,7 +22,7 @@ _RAW_REPLY = TypeAdapter(RawReply)
 
 
 class Holdings:
-    """Replies and vectors that are bought already. A damaged entry counts as not there: it would be bought again."""
+    """Replies and vectors that are bought already. A damaged entry counts as not there, as with `--repair`."""
 
     def __init__(self, database: Path, connection: sqlite3.Connection | None) -> None:
         self._database = database

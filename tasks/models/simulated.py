@@ -168,31 +168,42 @@ class SimulatedChat:
         alias, model = self._provider.alias, self._settings.model
         if self._provider.local:
             return Line(calls=Span(1, 1))
-        prompt = chat_prompt(alias, model, payload)
         said = text_tokens(alias, model, payload["messages"][-1]["content"])
         reply = invented.reply_tokens(request, said.low, self._settings.cap(request))
-        once = 1.0
-        inputs, simulation = request.inputs, self._simulation
-        if (
-            request.task == "answer"
-            and simulation.new_memories
-            and self._heading.condition in simulation.asking
-        ):
-            once = _FULL
-            context = text_tokens(alias, model, inputs["context"])
-            prompt += Span(context.low / SPREAD - context.low, context.high * SPREAD - context.high)
-        if request.task == "judge" and inputs["answer"] in simulation.answers:
-            answer, real = text_tokens(alias, model, inputs["answer"]), invented.ANSWER
-            prompt += Span(real.low - answer.low, real.high - answer.high)
-            # Conditions that give a question the same answer share its verdict: at best all do.
-            once = 0.0 if inputs["question"] in simulation.judged else 1.0
-            simulation.judged.add(inputs["question"])
+        prompt = chat_prompt(alias, model, payload) + self._unsure(request)
+        least = self._least(request)
         return Line(
-            calls=Span(once, REASKED),
-            prompt=Span(prompt.low * once, prompt.high * REASKED),
-            reply=Span(reply.low * once, reply.high * REASKED),
-            repeated=once * repeated_tokens(alias, model, payload),
+            calls=Span(least, REASKED),
+            prompt=Span(prompt.low * least, prompt.high * REASKED),
+            reply=Span(reply.low * least, reply.high * REASKED),
+            repeated=least * repeated_tokens(alias, model, payload),
         )
+
+    def _rests_on_inventions(self, request: ChatRequest) -> bool:
+        simulation = self._simulation
+        if request.task == "answer":
+            return simulation.new_memories and self._heading.condition in simulation.asking
+        return request.task == "judge" and request.inputs["answer"] in simulation.answers
+
+    def _unsure(self, request: ChatRequest) -> Span:
+        """Tokens that a prompt may have less or more than now, once the replies are there that it rests on."""
+        if not self._rests_on_inventions(request):
+            return Span()
+        part = request.inputs["context" if request.task == "answer" else "answer"]
+        now = text_tokens(self._provider.alias, self._settings.model, part)
+        then = invented.ANSWER if request.task == "judge" else now.wider(SPREAD)
+        return Span(then.low - now.low, then.high - now.high)
+
+    def _least(self, request: ChatRequest) -> float:
+        """How many calls one like this comes to at the least: calls that turn out to be the same are bought once."""
+        if not self._rests_on_inventions(request):
+            return 1.0
+        if request.task == "answer":
+            return _FULL
+        # Conditions that give a question the same answer share its verdict: at best all do.
+        judged = request.inputs["question"] in self._simulation.judged
+        self._simulation.judged.add(request.inputs["question"])
+        return 0.0 if judged else 1.0
 
 
 class SimulatedEmbedder:

@@ -247,6 +247,17 @@ def test_nothing_is_written_and_nothing_stays(
     assert list(scratch.iterdir()) == []
 
 
+def test_a_damaged_part_of_the_run_is_left_where_it_is_and_its_calls_are_held(tmp_path: Path) -> None:
+    study: dict[str, Any] = {"conditions": conditions("none"), "limit": 2}
+    run_in_loop(tmp_path, **study)
+    part = next((tmp_path / "run" / "parts" / "answer").glob("*.parquet"))
+    part.write_bytes(b"torn")
+    found = estimated(tmp_path, **study)
+    assert (found.complete, left(found)) == (False, {})
+    assert part.read_bytes() == b"torn"
+    assert not (tmp_path / "run" / "quarantine").exists()
+
+
 def test_no_key_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert left(estimated(tmp_path, **STUDY))

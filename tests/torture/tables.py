@@ -14,7 +14,6 @@ from tests.tasks.models.fakes import Request, inputs
 # These tell of attempts, so they differ; `run.json` names folders and versions too.
 LEDGER = "calls.parquet"
 PACE = "pace.parquet"
-PACE = "pace.parquet"
 
 
 def said(run: Path) -> dict[str, str]:

@@ -59,7 +59,6 @@ def _limits(study: Study) -> Limits:
     return Limits(
         retry_failed=study.retry_failed,
         repair=study.repair,
-        batch=study.batch,
         pace=study.pace,
         budget=study.budget,
         prices=list_prices().replaced(study.prices),
@@ -68,16 +67,17 @@ def _limits(study: Study) -> Limits:
 
 def exhausted(run: Run) -> str:
     """Which budget has refused a call of the run in this process, in words; empty if none has."""
-    with _lock:
-        found = [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
-    return next((gateway.exhausted for gateway in found if gateway.exhausted), "")
+    return next((gateway.exhausted for gateway in _gateways_of(run) if gateway.exhausted), "")
 
 
 def lost_calls(run: Run) -> int:
     """How many calls the run has not made in this process because they were bought once and lost to damage."""
+    return sum(len(gateway.lost) for gateway in _gateways_of(run))
+
+
+def _gateways_of(run: Run) -> list[Gateway]:
     with _lock:
-        found = [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
-    return sum(len(gateway.lost) for gateway in found)
+        return [g for (store, name, _), g in _gateways.items() if (store, name) == (run.store, run.name)]
 
 
 @contextmanager

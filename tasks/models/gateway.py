@@ -38,7 +38,6 @@ class Limits:
         reasks: Asks after the first while replies are unusable.
         retry_failed: Ask anew for calls whose stored replies are all unusable.
         repair: Buy again what was found damaged in the store.
-        batch: Buy through a provider's batch interface where it has one.
         chat, embed: Deadlines and retries of one request.
         failures_in_a_row: Calls that may fail one after another, each with all its retries, before the run
             stops.
@@ -50,7 +49,6 @@ class Limits:
     reasks: int = 2
     retry_failed: bool = False
     repair: bool = False
-    batch: bool = False
     chat: Patience = field(default_factory=Patience)
     embed: Patience = field(default_factory=Patience)
     failures_in_a_row: int = 8

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory.errors import BadInput, CallFailed, CallRefused
+from memory.errors import BadInput, CallRefused
+from tasks.models.retries import Patience
 from tests.flows.fake_llm import kind_of, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat, status
@@ -50,6 +51,14 @@ def test_the_published_study_runs_and_a_second_run_sends_nothing(server: FakeSer
     assert again.made_stages == first.made_stages
     assert server.count() == sent
     assert again.table("metrics").equals(first.table("metrics"))
+
+
+def test_a_run_publishes_how_fast_each_provider_was_asked(server: FakeServer, tmp_path: Path) -> None:
+    pace = run_published(tmp_path).table("pace")
+    started = pace[pace.event == "started"]
+    assert sorted(started.provider) == ["ollama", "openai"]
+    assert set(started["limit"]) == {2}
+    assert set(pace.event) <= {"started", "grown"}
 
 
 def test_no_prompt_but_the_judges_holds_a_reference_answer(server: FakeServer, tmp_path: Path) -> None:
@@ -123,7 +132,7 @@ def test_a_judge_that_is_down_is_no_zero_and_is_tried_again(
 ) -> None:
     from tasks.models import gateway
 
-    quick = gateway.Patience(retries=0)
+    quick = Patience(retries=0)
     monkeypatch.setattr(
         gateway.Limits, "__init__", _with_defaults(gateway.Limits, chat=quick, failures_in_a_row=1000)
     )
@@ -150,7 +159,7 @@ def test_an_embedder_that_is_down_leaves_no_memory_with_holes(
 ) -> None:
     from tasks.models import gateway
 
-    quick = gateway.Patience(retries=0)
+    quick = Patience(retries=0)
     monkeypatch.setattr(gateway.Limits, "__init__", _with_defaults(gateway.Limits, embed=quick))
     down = [True]
 
@@ -161,8 +170,9 @@ def test_an_embedder_that_is_down_leaves_no_memory_with_holes(
         return reply(request)
 
     server.always(answer)
-    with pytest.raises(CallFailed, match="HTTP 503"):
-        run_published(tmp_path)
+    first = run_published(tmp_path)
+    assert first.run.status == "incomplete"
+    assert first.run.counts["embed"]["pending"] > 0
     again = run_published(tmp_path)
     assert again.run.status == "complete"
     assert again.run.counts["embed"].get("failed", 0) == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from pathlib import Path
 
 import pytest
 from prefect import flow
@@ -18,8 +19,16 @@ from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.testing.utilities import prefect_test_harness
 
+from memory.models import ChatRequest, Reply
 from tasks.models import shared_limits
+from tasks.models.chat import GatewayChat
+from tasks.models.gateway import Gateway, Place
+from tasks.models.ledger import Ledger
+from tasks.models.openai_provider import OpenAIProvider
+from tasks.models.providers import ChatSettings
 from tasks.models.shared_limits import PREFIX, shared_turn
+from tasks.models.store import Store
+from tests.tasks.models.fakes import FakeServer, status
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -214,6 +223,27 @@ def test_a_server_that_is_gone_stops_no_request(warnings: list[str]) -> None:
     assert len(sent) == 6
     assert len(warnings) == 2
     assert all("going on without it" in warning for warning in warnings)
+
+
+def test_every_request_of_a_runs_gateway_takes_a_slot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_limit("openai", 100, decay=1e-6)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    asks = [ChatRequest(task="answer", system="Answer.", user=str(number)) for number in range(6)]
+
+    @flow
+    def asking(address: str) -> None:
+        with Gateway(Store(tmp_path), Ledger(tmp_path), "run") as gateway:
+            provider = OpenAIProvider("sk-test", address)
+            chat = GatewayChat(gateway, provider, ChatSettings("m"), Place("answer"))
+            assert all(isinstance(reply, Reply) for reply in chat.ask_many(asks, str))
+
+    with FakeServer() as fake:
+        fake.then(status(503, {"Retry-After": "0"}))
+        asking(fake.openai)
+        assert fake.count() == 7
+    assert slots_taken("openai") == 7
 
 
 def test_prefect_is_not_imported_for_it() -> None:

@@ -29,7 +29,9 @@ def said(run: Path) -> dict[str, str]:
             found[name] = path.read_text(encoding="utf-8")
     found["run.json"] = json.dumps(_ending(run), sort_keys=True)
     if (run / LEDGER).exists():
-        found[LEDGER] = " ".join(sorted(set(pq.read_table(run / LEDGER)["call_id"].to_pylist())))
+        found[LEDGER] = " ".join(
+            sorted({str(call) for call in pq.read_table(run / LEDGER)["call_id"].to_pylist()})
+        )
     return found
 
 

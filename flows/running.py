@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.models.prices import read_prices
-from tasks.runs import read_run
+from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields, read_study
 
@@ -51,9 +53,8 @@ def study_of(
         made["conditions"] = [condition_fields(text) for text in systems.split(",") if text.strip()]
     chosen = {role: name for role, name in choices.items() if name is not None}
     if bundle is not None or chosen:
-        base = (
-            choose(bundle or "offline", {}).model_dump() if bundle or "models" not in made else made["models"]
-        )
+        own = make_study({"models": made["models"]}) if "models" in made and bundle is None else None
+        base = (own.models if own else choose(bundle or "offline", {})).model_dump()
         made["models"] = {**base, **chosen}
     ceilings = {name: value for name, value in (pace or {}).items() if value is not None}
     if ceilings:
@@ -95,11 +96,12 @@ def run_study(
         return 0
     require(study.models)
     begin(folder, run)
-    quiet_prefect(folder)
-    flow = _flow_of(study)
-    with watch(folder):
-        # Whoever types a path may name any; a parameter that comes through Prefect may not.
-        state = flow(study, str(data or ""), str(store), str(folder), outside=True, return_state=True)
+    with _interrupted_as_stopped(folder):
+        quiet_prefect(folder)
+        flow = _flow_of(study)
+        with watch(folder):
+            # Whoever types a path may name any; a parameter that comes through Prefect may not.
+            state = flow(study, str(data or ""), str(store), str(folder), outside=True, return_state=True)
     finished = read_run(folder)
     for line in told(folder):
         say(line)
@@ -115,6 +117,18 @@ def run_study(
     say(f"{status}: {finished.reason or state.message}")
     say(f"what is bought is kept; the same command goes on. Log: {folder / 'prefect.log'}")
     return ENDED_EARLY.get(finished.status, STOPPED)
+
+
+@contextmanager
+def _interrupted_as_stopped(folder: Path) -> Iterator[None]:
+    """Let `run.json` say of a run that it is stopped, though Ctrl-C comes before Prefect has begun its flow."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        run = read_run(folder)
+        if run.status == "running":
+            write_run(folder, run.model_copy(update={"status": "stopped", "reason": "interrupted"}))
+        raise
 
 
 def _flow_of(study: Study) -> Any:
@@ -155,4 +169,5 @@ def rejudge_run(folder: Path, judge: str) -> int:
         return STOPPED
     print_tables(Path(state.result()))
     console.print(f"Parquet: {state.result()}", soft_wrap=True)
+    report_after(Path(state.result()))
     return 0

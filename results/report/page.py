@@ -70,14 +70,14 @@ def render(page: Page) -> bytes:
     Raises:
         BadInput: If jinja2 is missing.
     """
-    from markupsafe import Markup
+    template = _environment().get_template("page.html")
+    from markupsafe import Markup  # comes with jinja2, whose absence is told above
 
     style, script = _asset("style.css"), '"use strict";\n' + "\n".join(map(_asset, _SCRIPTS))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    template = _environment().get_template("page.html")
     return template.render(
         page=page,
         policy=policy,

@@ -89,6 +89,8 @@ def test_a_run_prints_its_table_and_no_noise_and_the_same_command_again_pays_not
     assert (code, error) == (0, "")
     assert "graph - flat" in out
     assert "Parquet:" in out
+    assert f"report: {run_folder(tmp_path) / 'report.html'}" in out
+    assert (run_folder(tmp_path) / "report.html").stat().st_size > 10_000
     assert "Traceback" not in out
     assert "prefect" not in out.lower().replace("starting prefect", "")
     sent = server.count()

@@ -6,6 +6,7 @@ import html
 import json
 import random
 import re
+import sys
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -235,3 +236,9 @@ def test_a_figure_without_an_interval_is_drawn_without_one() -> None:
     assert drawn.marks[0].text == "0.500"
     assert drawn.marks[0].low is None
     assert drawn.marks[1].text == "–"
+
+
+def test_without_jinja2_the_extra_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(BadInput, match=r"pip install 'palimpsest\[report\]'"):
+        write_report(run, Money())

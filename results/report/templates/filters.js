@@ -78,7 +78,7 @@ function filters(index, change) {
   const box = make(
     "form",
     { class: "filters", role: "search", "aria-label": "Questions", onsubmit: (event) => event.preventDefault() },
-    named("Search questions, references, answers and reasons", search),
+    named("Search questions, answers, reasons", search),
     type.box, column.box, verdict.box, evidence.box, f1.box,
     named("F1 of", least),
   );

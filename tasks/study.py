@@ -6,17 +6,26 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from memory.calibration import calibrated
 from memory.errors import BadInput
-from memory.systems import find
+from memory.systems import find, names, profiles
 from tasks.benchmarks import BENCHMARKS
 from tasks.models.budget import Budget
-from tasks.models.catalogue import BUNDLES, ModelChoice
+from tasks.models.catalogue import BUNDLES, Bundle, ModelChoice, bundled
 from tasks.models.keys import misplaced
 from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices
@@ -36,13 +45,29 @@ DEFAULT_SYSTEMS = (
 )
 
 
+def _offer(choices: Callable[[], Iterable[str]]) -> Callable[[dict[str, Any]], None]:
+    """What makes a text a choice in the Prefect UI's form, among names that are looked up when the form is made."""
+
+    def extend(schema: dict[str, Any]) -> None:
+        schema["enum"] = list(choices())
+
+    return extend
+
+
 class Condition(BaseModel):
     """A memory system with its settings, as one arm of a study."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    system: str = Field(description="Name of a memory system, as `palimpsest list systems` shows it.")
-    profile: str = Field("published", description="Named settings of that system: published or improved.")
+    system: str = Field(
+        description="Name of a memory system, as `palimpsest list systems` shows it.",
+        json_schema_extra=_offer(names),
+    )
+    profile: str = Field(
+        "published",
+        description="Named settings of that system: published or improved.",
+        json_schema_extra=_offer(profiles),
+    )
     settings: dict[str, Any] = Field(
         default_factory=dict, description="Settings that differ from the profile."
     )
@@ -122,14 +147,22 @@ class Study(BaseModel):
         "representation", description="Graph memory against flat retrieval, with the arms that bound them."
     )
     benchmark: str = Field(
-        "sample", description="Name of a benchmark, as `palimpsest list benchmarks` shows it."
+        "sample",
+        description="Name of a benchmark, as `palimpsest list benchmarks` shows it.",
+        json_schema_extra=_offer(lambda: BENCHMARKS),
     )
     conditions: tuple[Condition, ...] = Field(
         tuple(Condition.model_validate(condition_fields(s)) for s in DEFAULT_SYSTEMS),
         description="The arms of the study.",
         min_length=1,
     )
-    models: ModelChoice = Field(BUNDLES["offline"], description="Who extracts, answers, judges and embeds.")
+    models: Annotated[ModelChoice, BeforeValidator(bundled, json_schema_input_type=Bundle | ModelChoice)] = (
+        Field(
+            BUNDLES["offline"],
+            description="Who extracts, answers, judges and embeds: a bundle, or a model for each.",
+            json_schema_extra={"default": "offline"},
+        )
+    )
     extraction_prompt: Literal["role_aware", "plain"] = Field(
         "role_aware", description="Appendix A.3 (knows who speaks) or A.4 of the paper."
     )
@@ -192,6 +225,16 @@ class Study(BaseModel):
         if twice:
             raise ValueError(f"two conditions are called {min(twice)!r}: give one another name")
         return self
+
+    @property
+    def title(self) -> str:
+        """What a person calls a run of it: the study, the benchmark, and how much of that."""
+        parts = [f"{self.study} on {self.benchmark}"]
+        if self.limit is not None:
+            parts.append(f"limit {self.limit}")
+        if self.questions is not None:
+            parts.append(f"{self.questions} questions")
+        return ", ".join(parts)
 
     def arm(self, condition: Condition) -> dict[str, Any]:
         """What a stage needs of a condition: name, system and full settings.

@@ -7,6 +7,7 @@ imported when it is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 
@@ -29,6 +30,15 @@ def names() -> tuple[str, ...]:
     """All systems that can be found, the project's own first."""
     others = sorted(point.name for point in entry_points(group=GROUP) if point.name not in SYSTEMS)
     return (*SYSTEMS, *others)
+
+
+def profiles() -> tuple[str, ...]:
+    """The profiles that any system has; one that cannot be imported has none."""
+    found: dict[str, None] = {}
+    for name in names():
+        with suppress(BadInput):
+            found |= dict.fromkeys(find(name).profiles)
+    return tuple(found)
 
 
 def find(name: str) -> type[MemorySystem]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.models.local_weights import PACKAGED
@@ -35,29 +37,26 @@ _UNKNOWN_LIMIT = 360
 
 
 class ModelChoice(BaseModel):
-    """Which model does what, each as `provider:model`, the embedder also as `provider:model@dimensions`.
-
-    Attributes:
-        extractor: Makes nodes and edges of turns.
-        query: Finds the entities of a question.
-        answerer: Answers from a context.
-        judge: Compares an answer with the reference answer.
-        embedder: Makes vectors of texts.
-        json_mode: Whether a reply's JSON schema is sent where the provider takes one, or, as in the published
-            study, only a JSON object is asked for.
-        reply_cap: Most tokens of a reply; none leaves it to the provider, as the published study did. With a cap, a
-            budget is used up more closely, because each call reserves no more.
-    """
+    """Which model does what, each as `provider:model`, the embedder also as `provider:model@dimensions`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    extractor: str
-    query: str
-    answerer: str
-    judge: str
-    embedder: str
-    json_mode: JsonMode = "schema"
-    reply_cap: int | None = Field(None, ge=16)
+    extractor: str = Field(description="Makes nodes and edges of turns.")
+    query: str = Field(description="Finds the entities of a question.")
+    answerer: str = Field(description="Answers from a context.")
+    judge: str = Field(description="Compares an answer with the reference answer.")
+    embedder: str = Field(description="Makes vectors of texts.")
+    json_mode: JsonMode = Field(
+        "schema",
+        description="Whether a reply's JSON schema is sent where the provider takes one, or, as in the published "
+        "study, only a JSON object is asked for.",
+    )
+    reply_cap: int | None = Field(
+        None,
+        ge=16,
+        description="Most tokens of a reply; none leaves it to the provider, as the published study did. With a cap, "
+        "a budget is used up more closely, because each call reserves no more.",
+    )
 
 
 def _one_chat(model: str, embedder: str, json_mode: JsonMode = "schema") -> ModelChoice:
@@ -81,6 +80,23 @@ ABOUT = {
     "local": "a very small language model in this process, to try the whole path; needs `make local-model`, no key",
 }
 """One line on each bundle, for `palimpsest list models`."""
+
+
+Bundle = Literal["offline", "published", "openai", "ollama", "local"]
+"""Their names, as choices of a form."""
+
+
+def bundled(models: object) -> object:
+    """The models that a bundle's name stands for; anything but a name as it is.
+
+    Raises:
+        ValueError: If no bundle has that name.
+    """
+    if not isinstance(models, str):
+        return models
+    if models not in BUNDLES:
+        raise ValueError(f"unknown bundle {models!r}; known: {', '.join(BUNDLES)}")
+    return BUNDLES[models]
 
 
 def embed_settings(provider: str, model: str) -> EmbedSettings | None:

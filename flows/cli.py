@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Annotated
 
 import typer
 
-from flows import caching
+from flows import caching, completing
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Palimpsest: evaluate the long-term memory of LLM agents, and pay for no model call twice.",
+    epilog="Exit codes: 0 done; 1 an error of the program's own, or `cache verify` found damage; 2 bad input; "
+    "3 stopped, the same command goes on; 4 incomplete, some rows are tried again by the same command; 5 a budget is "
+    "exhausted.",
 )
 app.add_typer(caching.app, name="cache")
 
@@ -25,27 +28,37 @@ INCOMPLETE = 4
 BUDGET_EXHAUSTED = 5
 _INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
-RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
+RunArgument = Annotated[Path, typer.Argument(help="A run folder.", autocompletion=completing.runs)]
+BenchmarkArgument = Annotated[
+    str, typer.Argument(help="See `palimpsest list benchmarks`.", autocompletion=completing.benchmarks)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def main() -> None:
     """Entry point: what the user gave wrong is one line and exit code 2, a stop one line and code 3."""
-    from memory.errors import BadInput, CallRefused
-    from results.errors import DiskFull, TornTable
-
     # A job scheduler's SIGTERM stops a run as Ctrl-C does; Prefect takes it first, and hands it on here.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     code = 0
     try:
+        from memory.errors import BadInput, CallRefused
+        from results.errors import DiskFull, TornTable
+
         code = app(args=sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        sys.stdout.flush()
+    except KeyboardInterrupt:  # first: it may come before the other errors are imported
+        code = _INTERRUPTED
+    except BrokenPipeError:  # what is left to print would be tried again, and told, when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as ended:
+        # Click and rich end a program whose reader has had enough, as `head` has. That is no fault.
+        code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code  # type: ignore[assignment]
     except typer.TyperException as error:
         _end(f"error: {' '.join(error.format_message().split())} See palimpsest --help", BAD_INPUT)
     except BadInput as error:
         _end(f"error: {error}", BAD_INPUT)
     except (CallRefused, TornTable, DiskFull) as error:
         _end(f"stopped: {error}", STOPPED)
-    except KeyboardInterrupt:
-        code = _INTERRUPTED
     if code == _INTERRUPTED:
         _end("stopped: interrupted; what is bought is kept, the same command goes on", STOPPED)
     sys.exit(code)
@@ -56,6 +69,23 @@ def _end(line: str, code: int) -> None:
 
     say(line)
     sys.exit(code)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"palimpsest {version('palimpsest')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _before_any_command(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -76,7 +106,7 @@ def estimate(
         int | None,
         typer.Option(min=1, help="How many histories to walk; what a sample takes is scaled to all."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Say what `run` with these options would still buy: calls, tokens and dollars, low and high; ask no model."""
     from flows.estimating import print_estimate
@@ -96,7 +126,7 @@ def estimate(
 def compare(
     a: Annotated[str, typer.Argument(help="Per-question rows (jsonl, csv, parquet), or RUN:CONDITION.")],
     b: Annotated[str, typer.Argument(help="What A is compared with: the difference is A minus B.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: JsonOption = False,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
     html: Annotated[Path | None, typer.Option(help="Write two runs' report to this file instead.")] = None,
@@ -125,8 +155,13 @@ def rejudge(
 
 
 @app.command()
-def status(folder: RunArgument) -> None:
+def status(folder: RunArgument, json: JsonOption = False) -> None:
     """Show how far a run is, what became of its rows, and what it has cost."""
+    if json:
+        from flows import json_output
+
+        json_output.print_json(json_output.status(folder))
+        return
     from flows.reporting import print_status
 
     print_status(folder)
@@ -139,8 +174,14 @@ def show(
     markdown: Annotated[
         bool, typer.Option(help="Print those figures as Markdown, and nothing else.")
     ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Print a run's tables."""
+    if json:
+        from flows import json_output
+
+        json_output.print_json(json_output.tables(folder))
+        return
     from flows.reporting import print_run, print_types
 
     if not markdown:
@@ -173,7 +214,7 @@ def why(
 
 @app.command()
 def fetch(
-    benchmark: Annotated[str, typer.Argument(help="See `palimpsest list benchmarks`.")],
+    benchmark: BenchmarkArgument,
     to: Annotated[Path, typer.Option(help="Folder to put the file in.")] = Path("results/data"),
     base_url: Annotated[str | None, typer.Option(help="A mirror to use instead of the upstream.")] = None,
 ) -> None:
@@ -184,8 +225,15 @@ def fetch(
 
 
 @app.command()
-def validate(file: Annotated[Path, typer.Argument(help="A benchmark file.")]) -> None:
+def validate(
+    file: Annotated[Path, typer.Argument(help="A benchmark file.")], json: JsonOption = False
+) -> None:
     """Read a benchmark file strictly and say what is in it."""
+    if json:
+        from flows import json_output
+
+        json_output.print_json(json_output.validation(file))
+        return
     from flows.reporting import print_validation
 
     print_validation(file)
@@ -197,7 +245,10 @@ def export(
     csv: Annotated[Path | None, typer.Option(help="A folder for one CSV file a table.")] = None,
     xlsx: Annotated[Path | None, typer.Option(help="A workbook with a sheet for each table.")] = None,
     latex: Annotated[Path | None, typer.Option(help="A folder for the paper's tables as LaTeX.")] = None,
-    table: Annotated[list[str] | None, typer.Option(help="Only this table; may be given again.")] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this table; may be given again.", autocompletion=completing.tables),
+    ] = None,
 ) -> None:
     """Write a run's tables as CSV, as a workbook or as LaTeX."""
     from flows.exporting import export as export_run
@@ -208,10 +259,17 @@ def export(
 @app.command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="systems, benchmarks, models, policies, or a run's tables or columns.")
+        str,
+        typer.Argument(
+            help="systems, benchmarks, models, policies, or a run's tables or columns.",
+            autocompletion=completing.listed,
+        ),
     ],
-    table: Annotated[str | None, typer.Argument(help="Of columns: only those of this table.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    table: Annotated[
+        str | None,
+        typer.Argument(help="Of columns: only those of this table.", autocompletion=completing.tables),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """List what a study can be made of, and what the tables of a run hold."""
     from flows.listing import print_list

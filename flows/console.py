@@ -6,6 +6,7 @@ or said by `say` has lost the characters that steer a terminal, and is never rea
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from results.rendering import printable
 from tasks.context import totals_now
@@ -31,12 +33,16 @@ class PlainConsole(Console):
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text), style, control)
 
+    def on_broken_pipe(self) -> None:
+        """Print into nothing from now on: a run goes on though its reader, as `head`, has had enough."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
 
 console = PlainConsole(
     highlight=False,
     markup=False,
     emoji=False,
-    width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG,
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_A_LOG,
 )
 
 _EVERY_TERMINAL = 0.5
@@ -83,10 +89,12 @@ def watch(folder: Path) -> Iterator[None]:
 
 def _show(ended: threading.Event) -> None:
     started = time.monotonic()
-    if console.is_terminal:
+    # FORCE_COLOR makes rich take a log for a terminal; a line that moves is for none but a real one.
+    if sys.stdout.isatty() and not console.is_dumb_terminal:
         with console.status("") as status:
             while not ended.wait(_EVERY_TERMINAL):
-                status.update(line(started))
+                # One row however narrow: what wraps is not wiped away, and piles up.
+                status.update(Text(line(started), no_wrap=True, overflow="ellipsis"))
         console.print(line(started))
         return
     stage, last = "", started

@@ -33,14 +33,17 @@ def export(run: Path, csv: Path | None, xlsx: Path | None, latex: Path | None, t
     loaded = _loaded(run)
     names = chosen(loaded, tables)
     written: list[Path] = []
-    if csv is not None:
-        written += to_csv(loaded, csv, names)
-    if xlsx is not None:
-        written.append(to_xlsx(loaded, xlsx, names if tables else _of_a_sheet(loaded, names)))
-    if latex is not None:
-        written += to_latex(
-            loaded, latex, names if tables else [name for name in FOR_PAPERS if name in names]
-        )
+    try:
+        if csv is not None:
+            written += to_csv(loaded, csv, names)
+        if xlsx is not None:
+            written.append(to_xlsx(loaded, xlsx, names if tables else _of_a_sheet(loaded, names)))
+        if latex is not None:
+            written += to_latex(
+                loaded, latex, names if tables else [name for name in FOR_PAPERS if name in names]
+            )
+    except OSError as error:
+        raise BadInput(f"export: {error.filename or run} cannot be written ({error.strerror})") from error
     for path in written:
         console.print(Text(str(path)), soft_wrap=True)
 

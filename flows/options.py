@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows import completing
+
 if TYPE_CHECKING:
     from tasks.study import Study
 
@@ -19,16 +21,28 @@ if TYPE_CHECKING:
 class StudyOptions:
     """The options as typed, in the order in which `--help` lists them."""
 
-    study: Annotated[str, typer.Argument(help="The study: representation or forgetting.")] = "representation"
+    study: Annotated[
+        str,
+        typer.Argument(help="The study: representation or forgetting.", autocompletion=completing.studies),
+    ] = "representation"
     study_file: Annotated[
         Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")
     ] = None
-    benchmark: Annotated[str | None, typer.Option(help="See `palimpsest list benchmarks`.")] = None
+    benchmark: Annotated[
+        str | None,
+        typer.Option(help="See `palimpsest list benchmarks`.", autocompletion=completing.benchmarks),
+    ] = None
     data: Annotated[Path | None, typer.Option(help="The benchmark's file, or a folder that holds it.")] = None
     systems: Annotated[
-        str | None, typer.Option(help="Comma-separated systems, each with an optional :profile.")
+        str | None,
+        typer.Option(
+            help="Comma-separated systems, each with an optional :profile.", autocompletion=completing.systems
+        ),
     ] = None
-    models: Annotated[str | None, typer.Option(help="A bundle; see `palimpsest list models`.")] = None
+    models: Annotated[
+        str | None,
+        typer.Option(help="A bundle; see `palimpsest list models`.", autocompletion=completing.bundles),
+    ] = None
     extractor: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     query: Annotated[str | None, typer.Option(help="provider:model that reads questions for entities.")] = (
         None

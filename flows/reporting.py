@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -24,7 +24,10 @@ from results import rendering
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
 
-_HEADLINE = {
+if TYPE_CHECKING:
+    from tasks.models.ledger import Totals
+
+HEADLINE = {
     "f1": "F1",
     "precision": "P",
     "recall": "R",
@@ -55,7 +58,7 @@ def print_run(folder: Path) -> None:
         }
         if bad:
             console.print(Text(f"{stage}: " + ", ".join(f"{n} {name}" for name, n in bad.items())))
-    print_cost(folder, run)
+    print_cost(run)
     console.print(Text(f"Parquet: {folder}"), soft_wrap=True)
 
 
@@ -66,7 +69,7 @@ def print_tables(folder: Path) -> None:
         BadInput: If the run has no tables yet.
     """
     console.print(_means(_metrics(folder), "overall"))
-    pairs = _table(folder, "table_7")
+    pairs = run_table(folder, "table_7")
     console.print(_comparisons(pairs))
 
 
@@ -106,10 +109,15 @@ def _ranking_row(kind: str, rows: pd.DataFrame, conditions: list[str]) -> list[s
 
 
 def _metrics(folder: Path) -> pd.DataFrame:
-    return _table(folder, "metrics")
+    return run_table(folder, "metrics")
 
 
-def _table(folder: Path, name: str) -> pd.DataFrame:
+def run_table(folder: Path, name: str) -> pd.DataFrame:
+    """A table of a run.
+
+    Raises:
+        BadInput: If it is not there yet, or damaged.
+    """
     path = folder / f"{name}.parquet"
     if not path.exists():
         raise BadInput(
@@ -132,10 +140,10 @@ def _means(metrics: pd.DataFrame, title: str) -> Table:
     )
     table.add_column("condition")
     table.add_column("n", justify="right")
-    for name in _HEADLINE.values():
+    for name in HEADLINE.values():
         table.add_column(name, justify="right")
     for condition, rows in metrics.groupby("condition", sort=False):
-        cells = [_mean(rows[column], len(rows), column) for column in _HEADLINE]
+        cells = [_mean(rows[column], len(rows), column) for column in HEADLINE]
         table.add_row(str(condition), f"{len(rows):,}", *cells)
     return table
 
@@ -156,7 +164,7 @@ def _comparisons(pairs: pd.DataFrame) -> Table:
     )
     table.add_column("A minus B")
     for metric in _COMPARED:
-        table.add_column(_HEADLINE[metric], justify="right")
+        table.add_column(HEADLINE[metric], justify="right")
     for (a, b), rows in pairs.groupby(["condition_a", "condition_b"], sort=False):
         by_metric = {row["metric"]: row for row in rows.to_dict("records")}
         table.add_row(f"{a} - {b}", *(_difference(by_metric[metric]) for metric in _COMPARED))
@@ -170,18 +178,25 @@ def _difference(row: Mapping[Hashable, Any]) -> str:
     return f"{row['difference']:+.3f}{star} [{row['low']:+.3f}, {row['high']:+.3f}] ({row['n']:,})"
 
 
-def print_cost(folder: Path, run: Run) -> None:
-    """Print what the run's calls have cost, over all its attempts."""
+def cost_of(run: Run) -> tuple[Totals, list[str]] | None:
+    """What the run's calls have cost, over all its attempts, and its budgets, a line each; none without a store."""
     from tasks.models.ledger import Ledger
 
     if not Path(run.store).exists():
-        return
+        return None
     ledger = Ledger(Path(run.store))
     try:
-        spent = ledger.totals(run.name)
-        budgets = spent_and_left(run.study.budget, partial(ledger.spent, run.name))
+        return ledger.totals(run.name), spent_and_left(run.study.budget, partial(ledger.spent, run.name))
     finally:
         ledger.close()
+
+
+def print_cost(run: Run) -> None:
+    """Print what the run's calls have cost, over all its attempts."""
+    found = cost_of(run)
+    if found is None:
+        return
+    spent, budgets = found
     unpriced = f", {spent.unpriced:,} of them without a known price" if spent.unpriced else ""
     console.print(
         Text(
@@ -211,7 +226,7 @@ def print_status(folder: Path) -> None:
         console.print(Text(f"  {note}"))
     for stage, counts in run.counts.items():
         console.print(Text(f"{stage}: " + ", ".join(f"{number:,} {name}" for name, number in counts.items())))
-    print_cost(folder, run)
+    print_cost(run)
 
 
 def print_comparison(a: str, b: str, *, as_json: bool, resamples: int, seed: int) -> None:

@@ -1,0 +1,83 @@
+"""What `--json` prints of a run: the same as its tables, as JSON values. A figure that does not exist is null."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flows.reporting import HEADLINE, cost_of, run_table
+from tasks.benchmarks.validate import validate
+from tasks.forgetting_study import ForgettingStudy
+from tasks.runs import read_run
+
+Record = dict[str, Any]
+
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))  # noqa: T201
+
+
+def status(folder: Path) -> Record:
+    """How far a run is, what became of its rows, and what it has cost."""
+    run = read_run(folder)
+    shown = ("name", "status", "reason", "updated", "variant", "sha256", "notes", "counts")
+    spent, budgets = cost_of(run) or (None, [])
+    return {
+        "study": run.study.study,
+        "benchmark": run.study.benchmark,
+        **run.model_dump(mode="json", include=set(shown)),
+        "calls": None if spent is None else asdict(spent),
+        "budget": budgets,
+    }
+
+
+def tables(folder: Path) -> Record:
+    """A run's means by condition, overall and by question type, and its comparisons; Table 2 of a forgetting run.
+
+    Raises:
+        BadInput: If the run has no tables yet.
+    """
+    metrics = run_table(folder, "metrics")
+    found = {
+        "run": status(folder),
+        "means": _means(metrics, ["condition"]),
+        "types": _means(metrics, ["type", "condition"]),
+        "comparisons": _records(run_table(folder, "table_7")),
+    }
+    if isinstance(read_run(folder).study, ForgettingStudy):
+        found |= {name: _records(run_table(folder, name)) for name in ("table_2", "noninferiority")}
+    return found
+
+
+def validation(file: Path) -> Record:
+    """What a benchmark's file holds, read strictly.
+
+    Raises:
+        BadInput: If it is no benchmark's file, or anything in it cannot be used.
+    """
+    return asdict(validate(file))
+
+
+def _means(metrics: pd.DataFrame, by: list[str]) -> list[Record]:
+    """A record a group: its questions, and of each figure the mean and over how many it is."""
+    return [
+        {
+            **dict(zip(by, key, strict=True)),
+            "questions": len(rows),
+            **{name: {"mean": _value(rows[name].mean()), "n": int(rows[name].count())} for name in HEADLINE},
+        }
+        for key, rows in metrics.groupby(by, sort=False)
+    ]
+
+
+def _records(table: pd.DataFrame) -> list[Record]:
+    return [{str(name): _value(value) for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _value(value: Any) -> Any:
+    return None if pd.isna(value) else value

@@ -66,7 +66,7 @@ def print_estimate(
     priced = found.priced()
     remarks = [*_remarks(found, priced), *coverage(found)]
     if as_json:
-        print(json.dumps(_as_json(found, priced, remarks), ensure_ascii=False, indent=1))  # noqa: T201
+        print(json.dumps(_as_json(found, priced, remarks), indent=1))  # noqa: T201
         return
     console.print(Text(f"estimate of {found.run.name} on {found.run.variant}"))
     if priced:

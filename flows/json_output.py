@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))  # noqa: T201
+    print(json.dumps(value, allow_nan=False))  # noqa: T201
 
 
 def status(folder: Path) -> Record:

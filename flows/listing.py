@@ -106,7 +106,7 @@ def print_list(what: str, only: str | None, *, as_json: bool) -> None:
         )
     records = columns(only) if what == "columns" else _KINDS[what]()
     if as_json:
-        print(json.dumps(records, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(records))  # noqa: T201
         return
     console.print(_table(records))
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from flows import cli
 from flows.console import PlainConsole
+from flows.json_output import print_json
 from flows.plain import PlainFormatter, say
 from flows.reporting import print_run, print_status
 from flows.why import print_why
@@ -146,3 +147,10 @@ def _encodable(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(_encodable(item) for item in value)
     return value.replace("\ud800", "") if isinstance(value, str) else value
+
+
+def test_json_output_escapes_what_steers(capsys: Capture) -> None:
+    print_json({"title": HOSTILE})
+    shown = capsys.readouterr().out
+    assert set(steers(shown)) <= {"\x7f"}  # ASCII, which JSON leaves as it is and terminals ignore
+    assert json.loads(shown) == {"title": HOSTILE}

@@ -163,6 +163,13 @@ _SOUND_LOCOMO = {
 _DATES = st.sampled_from(["2023/05/20 (Sat) 02:21", "1:56 pm on 8 May, 2023", "0000/00/00 (Xxx) 99:99"])
 
 
+def _like(value: object) -> st.SearchStrategy[Any]:
+    """Values of the same type, which a reader may take."""
+    if isinstance(value, str):
+        return _TEXTS | _DATES
+    return st.floats(0, 2) if isinstance(value, float) else st.integers(0, 200)
+
+
 @st.composite
 def spoilt(draw: st.DrawFn, sound: dict[str, Any]) -> Any:
     """A sound row in which some values, at any depth, are others."""
@@ -172,8 +179,9 @@ def spoilt(draw: st.DrawFn, sound: dict[str, Any]) -> Any:
         while isinstance(place, dict | list) and place:
             step = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
             if not isinstance(place[step], dict | list) or draw(st.booleans()):
-                text = isinstance(place[step], str) and draw(st.booleans())
-                place[step] = draw(_TEXTS | _DATES if text else _SCALARS | values(list(sound)))
+                place[step] = draw(
+                    _like(place[step]) if draw(st.booleans()) else _SCALARS | values(list(sound))
+                )
                 break
             place = place[step]
     return row

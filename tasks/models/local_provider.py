@@ -17,6 +17,8 @@ from tasks.models.providers import AccessRefused, ChatSettings, RawReply
 
 REPLY_CAP = 384
 """Most tokens of a reply that the user has not capped: such a model may not find the end of one."""
+# Of a request: on a busy machine the longest take two minutes, and giving one up only means to begin anew.
+_SECONDS = 600.0
 
 
 class LocalProvider(OpenAIProvider):
@@ -47,11 +49,10 @@ class LocalProvider(OpenAIProvider):
         return body
 
     def complete(self, model: str, payload: Payload, seconds: float) -> RawReply:
-        """Ask for a chat completion; starting the server is not counted. See `ChatProvider.complete`."""
+        """Ask for a chat completion, for at least ten minutes. See `ChatProvider.complete`."""
         self._serve()
-        return super().complete(
-            model, {name: payload[name] for name in payload if name != "weights"}, seconds
-        )
+        sent = {name: payload[name] for name in payload if name != "weights"}
+        return super().complete(model, sent, max(seconds, _SECONDS))
 
     def close(self) -> None:
         """Stop the server; the next request starts another."""

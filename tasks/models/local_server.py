@@ -9,9 +9,10 @@ from typing import Any
 from memory.errors import BadInput
 
 WINDOW = 4096
-"""Tokens of a prompt with its reply. The longest takes half a minute of two slow cores, well inside the deadline."""
-# The same everywhere: with another number, sums are rounded otherwise, and now and then another word wins.
-_THREADS = 2
+"""Tokens of a prompt with its reply: room for the extraction prompt, 2,500, and a long turn."""
+# The same everywhere, because with another number sums may be rounded otherwise. One, because several wait for each
+# other without sleeping: beside other work on two cores, two threads were slower than one by a factor of ten.
+_THREADS = 1
 _SILENT = -1
 
 

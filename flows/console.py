@@ -15,14 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from results.rendering import printable
 from tasks.context import totals_now
 from tasks.progress import PROGRESS
 
-_WIDTH_OF_A_LOG = 120
+_WIDTH_OF_A_LOG = 200
+_EVERY_TERMINAL = 0.5  # seconds between two lines of progress
+_EVERY_LOG = 15.0
 
 
 class PlainConsole(Console):
@@ -45,8 +49,19 @@ console = PlainConsole(
     width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_A_LOG,
 )
 
-_EVERY_TERMINAL = 0.5
-_EVERY_LOG = 15.0
+
+def print_table(table: Table) -> None:
+    """Print a table; where the terminal is too narrow for its words side by side, a line for each cell."""
+    unbounded = console.options.update(max_width=10_000)
+    if Measurement.get(console, unbounded, table).minimum <= console.width:
+        console.print(table)
+        return
+    if table.title is not None:
+        console.print(table.title)
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        console.print()
+        for column, cell in zip(table.columns, row, strict=True):
+            console.print(Text(f"{column.header}: {cell}"))
 
 
 def line(started: float) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from rich import box
 from rich.table import Table
 
-from flows.console import console
+from flows.console import print_table
 
 _TABLE_2 = {
     "nodes": "nodes",
@@ -26,9 +26,9 @@ _STORE = "graph-store"
 
 def print_forgetting(folder: Path) -> None:
     """Print the tables of a forgetting run."""
-    console.print(_table_2(pd.read_parquet(folder / "table_2.parquet")))
-    console.print(_losses(pd.read_parquet(folder / "noninferiority.parquet")))
-    console.print(_against_chance(pd.read_parquet(folder / "frontier_differences.parquet")))
+    print_table(_table_2(pd.read_parquet(folder / "table_2.parquet")))
+    print_table(_losses(pd.read_parquet(folder / "noninferiority.parquet")))
+    print_table(_against_chance(pd.read_parquet(folder / "frontier_differences.parquet")))
 
 
 def _titled(title: str, *columns: str) -> Table:

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from flows.console import console
+from flows.console import print_table
 from memory.errors import BadInput
 
 Record = dict[str, Any]
@@ -108,7 +108,7 @@ def print_list(what: str, only: str | None, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(records))  # noqa: T201
         return
-    console.print(_table(records))
+    print_table(_table(records))
 
 
 def _table(records: list[Record]) -> Table:

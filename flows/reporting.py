@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.budgets import spent_and_left
-from flows.console import console
+from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
 from memory.errors import BadInput
@@ -68,9 +68,9 @@ def print_tables(folder: Path) -> None:
     Raises:
         BadInput: If the run has no tables yet.
     """
-    console.print(_means(_metrics(folder), "overall"))
+    print_table(_means(_metrics(folder), "overall"))
     pairs = run_table(folder, "table_7")
-    console.print(_comparisons(pairs))
+    print_table(_comparisons(pairs))
 
 
 _RANKING = ("turn_recall_5", "turn_mrr", "turn_ndcg_10")
@@ -95,7 +95,7 @@ def print_types(folder: Path, *, as_markdown: bool) -> None:
         table.add_column(name, justify="left" if name == "type" else "right")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    print_table(table)
 
 
 def _ranking_row(kind: str, rows: pd.DataFrame, conditions: list[str]) -> list[str]:

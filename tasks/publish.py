@@ -57,19 +57,23 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     Graphs go to `graphs/<condition>/<table>.parquet`, with a `history` column; the paper's tables also as Markdown
     and LaTeX.
     """
+    _clear(folder)
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
-        graph = folder / "graphs" / condition
         for table in _tables_of(artefacts):
-            tables.write_parts(graph / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
-        # An earlier end of the run may have left tables of memories that it could not build.
-        for path in graph.glob("*.parquet"):
-            if path.stem not in _tables_of(artefacts):
-                path.unlink()
+            path = folder / "graphs" / condition / f"{table}.parquet"
+            tables.write_parts(path, _parts(folder, artefacts, table), about(run))
     _stores(folder, run, made)
     for name, rows in ledger.items():
         tables.write(folder / f"{name}.parquet", rows, about(run))
+
+
+def _clear(folder: Path) -> None:
+    """Remove the tables of an earlier end of the run: one that this end has not made would look like its own."""
+    for pattern in ("*.parquet", "table_*.md", "table_*.tex", "graphs/*/*.parquet"):
+        for path in folder.glob(pattern):
+            path.unlink()
 
 
 def _by_arm(artefacts: Sequence[Artefact]) -> dict[str, list[Artefact]]:

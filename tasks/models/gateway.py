@@ -169,7 +169,7 @@ class Gateway:
         @contextmanager
         def admit() -> Iterator[None]:
             with self._turn(alias, worst, local):
-                held[0] = self._reserve(worst)
+                held[0] = self._reserve(worst, local)
                 with self._settling(held[0], worst):
                     yield
 
@@ -227,10 +227,13 @@ class Gateway:
             if scope in self._exhausted:
                 raise self._exhausted[scope]
 
-    def _reserve(self, worst: Sequence[Entry]) -> Reservation | None:
-        """Hold the worst case of a request, as soon as others under way leave room for it."""
+    def _reserve(self, worst: Sequence[Entry], local: bool) -> Reservation | None:
+        """Hold the worst case of a request, as soon as others under way leave room for it.
+
+        Without a budget, too: what is under way when the process dies may be billed, and a later budget counts it.
+        """
         budget = self.limits.budget
-        if not budget.limits:
+        if local and not budget.limits:
             return None
         while True:
             self._refuse(worst[0].provider, worst[0].stage)

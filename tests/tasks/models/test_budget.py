@@ -272,3 +272,21 @@ def test_a_ledger_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
     again = Ledger(tmp_path)
     assert again.spent("run", "answer") == Spent(1, 100, 0.5)
     assert again.rows("run")["charged_tokens"].to_pylist() == [None]
+
+
+def test_calls_under_way_at_a_death_are_counted_by_a_budget_that_is_given_later(
+    server: FakeServer, open_gateway: Opener, tmp_path: Path
+) -> None:
+    arrived = threading.Event()
+
+    def stall(request: fakes.Request) -> fakes.Answer:
+        arrived.set()
+        return fakes.hang(60)
+
+    server.always(stall)
+    program = DIES.replace("budget=Budget(calls=10)", "")
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "store"), server.openai])
+    assert arrived.wait(60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert open_gateway().ledger.spent("run").calls >= server.count() >= 1

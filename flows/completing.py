@@ -57,7 +57,8 @@ def runs(incomplete: str) -> list[str]:
     """Runs where they land by default, and folders."""
     typed = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent
     folders = [f"{path}/" for path in typed.glob("*") if path.is_dir() and not path.name.startswith(".")]
-    return sorted(_beginning({*map(str, _RUNS.glob("*")), *folders}, incomplete))
+    known = [f"{path}/" for path in _RUNS.glob("*")]
+    return sorted(_beginning({*known, *folders}, incomplete))
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

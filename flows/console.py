@@ -108,8 +108,7 @@ def _show(ended: threading.Event) -> None:
     if sys.stdout.isatty() and not console.is_dumb_terminal:
         with console.status("") as status:
             while not ended.wait(_EVERY_TERMINAL):
-                # One row however narrow: what wraps is not wiped away, and piles up.
-                status.update(Text(line(started), no_wrap=True, overflow="ellipsis"))
+                status.update(_one_row(line(started)))
         console.print(line(started))
         return
     stage, last = "", started
@@ -119,3 +118,10 @@ def _show(ended: threading.Event) -> None:
             stage, last = PROGRESS.stage, now
             console.print(line(started), soft_wrap=True)
     console.print(line(started), soft_wrap=True)
+
+
+def _one_row(text: str) -> Text:
+    """What a row of the terminal holds of a text, beside the mark that moves: rows that wrap would jump."""
+    row = Text(text)
+    row.truncate(console.width - 3, overflow="ellipsis")
+    return row

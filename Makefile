@@ -2,10 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: study test test-all lint bench torture clean local-model test-llm
+.PHONY: study server test test-all lint bench torture clean local-model test-llm
 
 study: .venv/installed
 	$(BIN)/palimpsest run
+
+# A Prefect server with its UI, the deployments and a worker, here, until Ctrl-C: make server PORT=4201
+PORT ?= 4200
+server: .venv/installed
+	$(BIN)/palimpsest serve --port $(PORT)
 
 test: .venv/tested
 	$(BIN)/python -m pytest

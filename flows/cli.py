@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from flows import caching, completing
+from flows import blocks, caching, completing
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
     "exhausted.",
 )
 app.add_typer(caching.app, name="cache")
+app.add_typer(blocks.app, name="blocks")
 
 BAD_INPUT = 2
 STOPPED = 3
@@ -199,6 +200,16 @@ def report(
     from flows.report import report
 
     report(folder, out)
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Of the server and its UI.")] = 4200,
+) -> None:
+    """Start Prefect's server, the deployments and a worker on this machine, and end them all on Ctrl-C."""
+    from flows.serving import serve
+
+    serve(port)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from tasks.forgetting_study import ForgettingStudy
 @flow(
     name="forgetting",
     description="One persistent graph, what may be forgotten of it, and what that costs, against chance.",
-    flow_run_name="{study.study} on {study.benchmark}",
+    flow_run_name="{study.title}",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     validate_parameters=True,
     result_serializer="json",

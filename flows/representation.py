@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prefect import State, flow
+from prefect.logging import get_run_logger
+from prefect.runtime import deployment
 from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.artifacts import progress_shown, show_results
+from flows.report import report_after
 from tasks.context import closed_models
 from tasks.kinds import make_study
 from tasks.orchestrate import in_prefect
@@ -32,7 +36,7 @@ class RunIncomplete(Exception):
 @flow(
     name="representation",
     description="Graph memory against flat retrieval on one benchmark, with paired statistics.",
-    flow_run_name="{study.study} on {study.benchmark}",
+    flow_run_name="{study.title}",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     validate_parameters=True,
     result_serializer="json",
@@ -67,8 +71,12 @@ def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str |
         for name, path in (("data", data), ("store", store), ("out", out))
     )
     folder, run = start(study, found, kept or STORE, made)
-    with closed_models():
+    get_run_logger().info("run folder: %s", folder)
+    with closed_models(), progress_shown(study):
         finished = carry_out(folder, run, in_prefect, retry_failed=study.retry_failed)
+    if deployment.id:  # on the command line the report follows the printed tables
+        report_after(folder)
+    show_results(folder)
     if finished.status == "budget_exhausted":
         return Failed(name=BUDGET_EXHAUSTED, message=finished.reason)
     if finished.status == "incomplete":
@@ -104,4 +112,8 @@ def rejudge(
     fields["models"]["judge"] = model or fields["models"]["judge"]
     study = make_study(fields)
     with closed_models():
-        return str(judge_anew(folder, found.model_copy(update={"study": study}), in_prefect))
+        made = judge_anew(folder, found.model_copy(update={"study": study}), in_prefect)
+    if deployment.id:
+        report_after(made)
+    show_results(made)
+    return str(made)

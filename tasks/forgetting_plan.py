@@ -11,6 +11,7 @@ from tasks import (
     analyse,
     answer,
     bootstrap,
+    embed,
     entities,
     extract,
     frontier,
@@ -45,6 +46,14 @@ FLAT_STORE = "flat-store"
 
 class ForgettingPlan(Plan):
     """Walks the forgetting study."""
+
+    STAGES = tuple(
+        step.STAGE
+        for step in (
+            load, extract, embed, entities, ingest, merge, prune, frontier, storage, recall_store, recall, answer,
+            judge, score, bootstrap, analyse,
+        )
+    )  # fmt: skip
 
     def __init__(self, folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> None:
         super().__init__(folder, run, execute, retry_failed=retry_failed)

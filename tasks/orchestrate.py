@@ -18,10 +18,13 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture, as_completed
 
+from results.rendering import plain
 from tasks.failures import StageFailed
 from tasks.progress import PROGRESS
 from tasks.stage import Artefact, Stage, Work, existing, perform
 
+LONGEST_ID = 60
+"""Characters of a history's id in the name of a task run."""
 INFRASTRUCTURE = (OSError, sqlite3.OperationalError)
 
 
@@ -56,6 +59,18 @@ def as_task(stage: Stage) -> Task[[Work], Artefact]:
     return stage_task
 
 
+def title(work: Work, number: int, works: int) -> str:
+    """What the UI calls a task run: stage, condition and batch, how many there are, and which rows or histories."""
+    named = f"{work.stage} {work.batch} ({number} of {works})"
+    histories = work.params.get("histories", ())
+    if "first" in work.params and "count" in work.params:
+        return f"{named}: turns from {work.params['first'] + 1:,}"
+    if not histories:
+        return named
+    more = f" and {len(histories) - 1} more histories" if len(histories) > 1 else ""
+    return f"{named}: {plain(histories[0])[:LONGEST_ID]}{more}"
+
+
 def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
     """Perform works as task runs of the current flow run.
 
@@ -67,7 +82,9 @@ def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
     futures: dict[PrefectFuture[Artefact], tuple[int, Artefact | None]] = {}
     for number, work in enumerate(works):
         found = existing(work)
-        named = run.with_options(task_run_name=f"{stage.name} {work.batch}", refresh_cache=found is None)
+        named = run.with_options(
+            task_run_name=title(work, number + 1, len(works)), refresh_cache=found is None
+        )
         futures[named.submit(work)] = (number, found)
     artefacts: dict[int, Artefact] = {}
     errors: list[BaseException] = []

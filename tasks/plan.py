@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from memory.systems import find
 from results.schemas import QUESTIONS
@@ -60,7 +60,15 @@ class Artefacts:
 
 
 class Plan:
-    """Walks a study stage by stage; each stage's works are known once the artefacts of the former are."""
+    """Walks a study stage by stage; each stage's works are known once the artefacts of the former are.
+
+    Attributes:
+        STAGES: All that a study may go through, in order.
+    """
+
+    STAGES: ClassVar[tuple[Stage, ...]] = tuple(
+        step.STAGE for step in (load, extract, embed, merge, recall, answer, judge, score, bootstrap)
+    )
 
     def __init__(self, folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> None:
         self._folder = folder

@@ -84,8 +84,16 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
 
 def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Plan:
     """The plan of a run's study."""
-    plan = ForgettingPlan if isinstance(run.study, ForgettingStudy) else Plan
-    return plan(folder, run, execute, retry_failed=retry_failed)
+    return _kind_of_plan(run.study)(folder, run, execute, retry_failed=retry_failed)
+
+
+def stages_of(study: Study) -> tuple[str, ...]:
+    """The names of the stages that a study goes through, in order."""
+    return tuple(stage.name for stage in _kind_of_plan(study).STAGES)
+
+
+def _kind_of_plan(study: Study) -> type[Plan]:
+    return ForgettingPlan if isinstance(study, ForgettingStudy) else Plan
 
 
 def begin(folder: Path, run: Run) -> None:

@@ -43,7 +43,12 @@ _from_blocks: set[str] = set()
 def openai_key() -> str:
     """OpenAI's key as it is now, empty if there is none."""
     key = os.environ.get("OPENAI_API_KEY", "").strip()
-    return key or (_block(os.environ.get(_BLOCK_VARIABLE) or BLOCK) if _in_prefect() else "")
+    return key or (_block(block_name()) if _in_prefect() else "")
+
+
+def block_name() -> str:
+    """The name of the Secret block that holds OpenAI's key."""
+    return os.environ.get(_BLOCK_VARIABLE) or BLOCK
 
 
 def left_to_the_run() -> bool:

@@ -88,8 +88,8 @@ def test_a_cached_task_never_points_at_nothing(tmp_path: Path) -> None:
     again = run(tmp_path, small())
     assert again.is_completed()
     by_name = {each.name: each.state_name for each in task_runs(again, 13)}
-    assert by_name["answer flat-0000"] == "Completed"
-    assert by_name["answer graph-0000"] == "Cached"
+    assert by_name["answer flat-0000 (1 of 2)"] == "Completed"
+    assert by_name["answer graph-0000 (2 of 2)"] == "Cached"
     assert all(file.exists() for file in answers)
 
 

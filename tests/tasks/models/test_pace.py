@@ -187,7 +187,8 @@ def test_a_server_that_bears_few_at_once_answers_every_call_in_the_end(
     bears, refused = 3, []
 
     def answer(asked: Request) -> Answer:
-        if server.at_once > bears:
+        tenth = any(asked is each for each in server.requests[9:10])
+        if server.at_once > bears or tenth:  # one at least, however slow the threads are
             refused.append(asked)
             return fakes.status(429, {"Retry-After": "0.1"})
         return fakes.chat(f"re: {asked.user}", hang=0.01)
@@ -199,13 +200,9 @@ def test_a_server_that_bears_few_at_once_answers_every_call_in_the_end(
     totals = gateway.ledger.totals("run")
     assert (totals.paid, totals.retries) == (50, len(refused))
     history = gateway.ledger.pace("run").to_pylist()
-    assert [(row["event"], row["limit"]) for row in history[:3]] == [
-        ("started", 2),
-        ("grown", 3),
-        ("grown", 4),
-    ]
+    assert (history[0]["event"], history[0]["limit"]) == ("started", 2)
     cuts = [row for row in history if row["event"] == "cut"]
-    assert cuts
+    assert 1 <= len(cuts) <= len(refused)
     assert {row["reason"] for row in cuts} == {"HTTP 429"}
     first = history.index(cuts[0])
     refused_at = max(row["limit"] for row in history[:first])

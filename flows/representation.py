@@ -87,17 +87,18 @@ def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str |
 @flow(
     name="rejudge",
     description="Judge the answers of a run with another judge; nothing is answered again.",
+    flow_run_name="rejudge {run}",
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     result_serializer="json",
 )
 def rejudge(
-    run: str, judge: Literal["", "paper", "per_type"] = "", model: str = "", outside: bool = False
+    run: str, judge: Literal["paper", "per_type"] | None = None, model: str = "", outside: bool = False
 ) -> str:
     """Judge the answers of a run anew.
 
     Args:
         run: The run folder.
-        judge: The judge's prompt; empty keeps the run's.
+        judge: The judge's prompt; none keeps the run's.
         model: The judging model as provider:model; empty keeps the run's.
         outside: Allow files and folders outside of the project's folder.
 

@@ -150,7 +150,7 @@ def rejudge_run(folder: Path, judge: str) -> int:
     """
     folder = folder.resolve()
     read_run(folder)
-    prompt, model = (judge, "") if judge in ("paper", "per_type") else ("", judge)
+    prompt, model = (judge, "") if judge in ("paper", "per_type") else (None, judge)
     if model and ":" not in model:
         raise BadInput(f"--judge {judge!r} is neither paper nor per_type nor provider:model")
     if model:

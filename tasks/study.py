@@ -151,17 +151,22 @@ class Study(BaseModel):
         description="Name of a benchmark, as `palimpsest list benchmarks` shows it.",
         json_schema_extra=_offer(lambda: BENCHMARKS),
     )
-    conditions: tuple[Condition, ...] = Field(
-        tuple(Condition.model_validate(condition_fields(s)) for s in DEFAULT_SYSTEMS),
-        description="The arms of the study.",
-        min_length=1,
+    limit: int | None = Field(
+        None, ge=1, strict=True, description="Take a sample of N questions, with only their histories."
     )
+    questions: int | None = Field(None, ge=1, strict=True, description="Ask N questions, of the whole store.")
+    seed: int = Field(0, ge=0, strict=True, description="Seed of samples and resampling.")
     models: Annotated[ModelChoice, BeforeValidator(bundled, json_schema_input_type=Bundle | ModelChoice)] = (
         Field(
             BUNDLES["offline"],
             description="Who extracts, answers, judges and embeds: a bundle, or a model for each.",
-            json_schema_extra={"default": "offline"},
+            json_schema_extra={"title": "Models", "default": "offline"},
         )
+    )
+    conditions: tuple[Condition, ...] = Field(
+        tuple(Condition.model_validate(condition_fields(s)) for s in DEFAULT_SYSTEMS),
+        description="The arms of the study.",
+        min_length=1,
     )
     extraction_prompt: Literal["role_aware", "plain"] = Field(
         "role_aware", description="Appendix A.3 (knows who speaks) or A.4 of the paper."
@@ -180,22 +185,23 @@ class Study(BaseModel):
         ge=0,
         description="Which repeat of the extraction this is: another number buys it anew, to see its variance.",
     )
-    limit: int | None = Field(
-        None, ge=1, strict=True, description="Take a sample of N questions, with only their histories."
-    )
-    questions: int | None = Field(None, ge=1, strict=True, description="Ask N questions, of the whole store.")
-    seed: int = Field(0, ge=0, strict=True, description="Seed of samples and resampling.")
     resamples: int = Field(10_000, ge=100, le=1_000_000, strict=True, description="Bootstrap resamples.")
     retry_failed: bool = Field(
         False, description="Ask again for replies that stayed unusable after their re-asks."
     )
     repair: bool = Field(False, description="Buy again what was found damaged in the store.")
     budget: Budget = Field(Budget(), description="The most that may be spent, over all attempts of the run.")
-    pace: Ceilings = Field(Ceilings(), description="The fastest that each provider may be asked.")
+    pace: Ceilings = Field(
+        Ceilings(),
+        description="The fastest that each provider may be asked.",
+        json_schema_extra={"title": "Pace"},
+    )
     batch: bool = Field(
         False, description="Buy through the provider's batch interface where it has one: cheaper, and slower."
     )
-    prices: Prices | None = Field(None, description="Prices that replace the list prices.")
+    prices: Prices | None = Field(
+        None, description="Prices that replace the list prices.", json_schema_extra={"title": "Prices"}
+    )
     max_failed: float = Field(
         0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."
     )

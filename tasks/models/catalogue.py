@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -82,7 +82,7 @@ ABOUT = {
 """One line on each bundle, for `palimpsest list models`."""
 
 
-Bundle = Literal["offline", "published", "openai", "ollama", "local"]
+Bundle = Annotated[Literal["offline", "published", "openai", "ollama", "local"], Field(title="Bundle")]
 """Their names, as choices of a form."""
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from tasks.models.schemas import Schema, plain_schema
 
-MOST_ITEMS = 4
+MOST_ITEMS = 3
 """Of an array, and of an object with free keys."""
 MOST_CHARACTERS = 80
 """Of a string."""
@@ -20,7 +20,7 @@ def bounded_schema(reply: type[BaseModel]) -> Schema:
     """The JSON schema of a reply model with every list, string and record bounded, not to be changed by the caller.
 
     A small model that is held to a grammar with a repetition repeats until its reply is cut off. Records by free keys
-    get keys such as the prompts use, `n1` to `n4` in `nodes`. Fields of free keys and plain values, such as a node's
+    get keys such as the prompts use, `n1` to `n3` in `nodes`. Fields of free keys and plain values, such as a node's
     attributes, are left out, and all others are required.
     """
     schema = deepcopy(plain_schema(reply))

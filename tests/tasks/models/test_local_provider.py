@@ -98,8 +98,8 @@ def test_a_schema_is_sent_bounded_and_a_json_object_as_it_is() -> None:
 
 def test_records_by_free_keys_get_the_prompts_keys_and_free_values_none() -> None:
     schema = bounded_schema(ExtractionReply)
-    assert list(schema["properties"]["nodes"]["properties"]) == ["n1", "n2", "n3", "n4"]
-    assert list(schema["properties"]["edges"]["properties"]) == ["e1", "e2", "e3", "e4"]
+    assert list(schema["properties"]["nodes"]["properties"]) == ["n1", "n2", "n3"]
+    assert list(schema["properties"]["edges"]["properties"]) == ["e1", "e2", "e3"]
     assert list(schema["$defs"]["NodeReply"]["properties"]) == ["label", "title", "content"]
     assert schema["required"] == ["nodes", "edges"]
 

@@ -26,6 +26,7 @@ _RAW_REPLY = TypeAdapter(RawReply)
 _FINISHED = frozenset({"stop", "unknown"})
 # What is computed in this process is stored by the chunk: a crash costs no more than computing a chunk again.
 _CHUNK = 256
+_READERS_BREAK_WITH = (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +230,7 @@ class GatewayChat:
         """The usable reply, or why it is not usable; and its row for the ledger."""
         raw = found.raw
         try:
-            _check(raw)
-            value = read(raw.text)
+            value = _usable(raw, read)
         except ValueError as error:
             reason = _unreadable(error)
             outcome: Outcome = "replayed" if found.replayed else "unusable"
@@ -305,17 +305,30 @@ def billed(row: Entry, raw: RawReply, dollars: float | None, worst: Callable[[],
 
 
 def _remarks(row: Entry, raw: RawReply) -> tuple[str, ...]:
-    return () if raw.model.startswith(row.model) else ("model_differs",)
+    return ("model_differs",) if raw.model and not raw.model.startswith(row.model) else ()
 
 
 def unusable(raw: RawReply, read: Callable[[str], object]) -> str | None:
     """Why a reply is of no use, or none if it is."""
     try:
-        _check(raw)
-        read(raw.text)
+        _usable(raw, read)
     except ValueError as error:
         return _unreadable(error)
     return None
+
+
+def _usable(raw: RawReply, read: Callable[[str], T]) -> T:
+    """What a reader makes of a reply.
+
+    Raises:
+        ValueError: If the reply is of no use, or a plug-in's reader breaks on it: it is paid for, and its row in the
+            ledger must not be lost with the reader.
+    """
+    _check(raw)
+    try:
+        return read(raw.text)
+    except _READERS_BREAK_WITH as error:
+        raise ValueError(f"its reader breaks on it ({type(error).__name__})") from error
 
 
 def _check(raw: RawReply) -> None:

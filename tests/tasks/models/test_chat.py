@@ -458,3 +458,23 @@ def test_an_error_of_any_charset_and_shape_is_a_fault_of_its_call(
     server.always(fakes.Answer(status=500, raw=body, content_type=f"application/json; charset={charset}"))
     with pytest.raises(CallFailed, match="HTTP 500"):
         asker(open_gateway()).ask(request("q"), str)
+
+
+@pytest.mark.parametrize(
+    "fault", [KeyError("entities"), TypeError("no list"), AttributeError("x"), RecursionError()]
+)
+def test_a_readers_own_fault_costs_no_other_row_and_leaves_the_paid_call_in_the_ledger(
+    server: FakeServer, asker: Asker, open_gateway: Opener, fault: Exception
+) -> None:
+    def read(text: str) -> str:
+        if text == "strange":
+            raise fault
+        return text
+
+    server.always(lambda r: fakes.chat("strange" if r.user == "b" else "plain"))
+    gateway = open_gateway(reasks=0)
+    replies = asker(gateway).ask_many([request("a"), request("b")], read)
+    assert isinstance(replies[0], Reply)
+    assert isinstance(replies[1], CallFailed)
+    assert f"its reader breaks on it ({type(fault).__name__})" in str(replies[1])
+    assert sorted(outcomes(gateway)) == ["paid", "unusable"]

@@ -124,7 +124,7 @@ def test_a_misspelt_field_of_a_toml_study_is_named(
 
 
 WRONG_STUDIES = [
-    ('models = "openai"', "models"),
+    ('models = "opnai"', "models"),
     ('conditions = "flat"', "conditions"),
     ("limit = true", "limit"),
     (

@@ -70,7 +70,8 @@ def print_tables(folder: Path) -> None:
     """
     print_table(_means(_metrics(folder), "overall"))
     pairs = run_table(folder, "table_7")
-    print_table(_comparisons(pairs))
+    if len(pairs):  # one condition is compared with none
+        print_table(_comparisons(pairs))
 
 
 _RANKING = ("turn_recall_5", "turn_mrr", "turn_ndcg_10")

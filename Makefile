@@ -17,10 +17,10 @@ test: .venv/tested
 
 # With the tests that drive a real Chromium: Debian's own, installed where apt-get may; without one they are skipped.
 test-all: .venv/tested
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser,cluster]'
 	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium || \
 		echo "no Chromium: its tests are skipped; install the package chromium and try again"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not llm'
 
 lint: .venv/tested
 	$(BIN)/ruff check .

@@ -7,7 +7,8 @@ from typing import Any
 from prefect import State, flow
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.representation import STORE, WORKERS, carry
+from flows.representation import STORE, carry
+from flows.runners import WORKERS
 from tasks.forgetting_study import ForgettingStudy
 
 

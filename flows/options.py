@@ -74,6 +74,9 @@ class StudyOptions:
     max_concurrency: Annotated[int | None, typer.Option(help="Most requests to a provider at once.")] = None
     rpm: Annotated[int | None, typer.Option(help="Most requests a minute to each provider.")] = None
     tpm: Annotated[int | None, typer.Option(help="Most tokens a minute, at their worst.")] = None
+    runner: Annotated[
+        str | None, typer.Option(help="Where works are done: threads, processes, dask or ray.")
+    ] = None
     batch: Annotated[bool, typer.Option(help="Buy through OpenAI's Batch API: cheaper, and slower.")] = False
 
     def made(self) -> Study:
@@ -95,6 +98,7 @@ class StudyOptions:
             "retry_failed": self.retry_failed or None,
             "repair": self.repair or None,
             "max_failed": self.max_failed,
+            "runner": self.runner,
             "batch": self.batch or None,
         }
         choices = {

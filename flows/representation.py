@@ -16,15 +16,14 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.artifacts import progress_shown, show_results
 from flows.report import report_after
+from flows.runners import WORKERS, executing
 from tasks.context import closed_models
 from tasks.kinds import make_study
-from tasks.orchestrate import in_prefect
 from tasks.places import inside
 from tasks.runs import read_run
 from tasks.start import carry_out, judge_anew, start
 from tasks.study import Study
 
-WORKERS = 2
 STORE = Path("results/store")
 BUDGET_EXHAUSTED = "BudgetExhausted"
 
@@ -72,8 +71,8 @@ def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str |
     )
     folder, run = start(study, found, kept or STORE, made)
     get_run_logger().info("run folder: %s", folder)
-    with closed_models(), progress_shown(study):
-        finished = carry_out(folder, run, in_prefect, retry_failed=study.retry_failed)
+    with closed_models(), progress_shown(study), executing(study) as execute:
+        finished = carry_out(folder, run, execute, retry_failed=study.retry_failed)
     if deployment.id:  # on the command line the report follows the printed tables
         report_after(folder)
     show_results(folder)
@@ -112,8 +111,8 @@ def rejudge(
     fields["judge"] = judge or fields["judge"]
     fields["models"]["judge"] = model or fields["models"]["judge"]
     study = make_study(fields)
-    with closed_models():
-        made = judge_anew(folder, found.model_copy(update={"study": study}), in_prefect)
+    with executing(study) as execute, closed_models():
+        made = judge_anew(folder, found.model_copy(update={"study": study}), execute)
     if deployment.id:
         report_after(made)
     show_results(made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class CallFailed(Exception):
     """One model call has no usable reply; the row that needed it fails with this reason, others go on.
@@ -16,6 +18,14 @@ class CallFailed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.final = final
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It may come from another process, whose pickle would call `CallFailed(reason)`.
+        return _call_failed, (type(self), self.args), self.__dict__
+
+
+def _call_failed(kind: type[CallFailed], args: tuple[Any, ...]) -> CallFailed:
+    return kind.__new__(kind, *args)
 
 
 class BudgetExhausted(CallFailed):

@@ -23,6 +23,7 @@ from tasks.models.catalogue import ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
 from tasks.models.local_weights import identity
+from tasks.models.notes import Kind
 from tasks.models.offline import minilm
 from tasks.models.offline.chat import VERSIONS
 from tasks.models.prices import list_prices
@@ -66,13 +67,43 @@ def _limits(study: Study) -> Limits:
 
 
 def exhausted(run: Run) -> str:
-    """Which budget has refused a call of the run in this process, in words; empty if none has."""
-    return next((gateway.exhausted for gateway in _gateways_of(run) if gateway.exhausted), "")
+    """Which budget has refused a call of the run, in words; empty if none has."""
+    here = (gateway.exhausted for gateway in _gateways_of(run) if gateway.exhausted)
+    return next(here, "") or next(iter(_noted(run, "exhausted")), "")
 
 
 def lost_calls(run: Run) -> int:
-    """How many calls the run has not made in this process because they were bought once and lost to damage."""
-    return sum(len(gateway.lost) for gateway in _gateways_of(run))
+    """How many calls the run has not made because they were bought once and lost to damage."""
+    return len(set[str]().union(_noted(run, "lost"), *(gateway.lost for gateway in _gateways_of(run))))
+
+
+def _noted(run: Run, kind: Kind) -> list[str]:
+    with _ledger_of(run) as ledger:
+        return ledger.noted(run.name, kind)
+
+
+def clear_notes(run: Run) -> None:
+    """Forget what processes have met in earlier attempts of the run."""
+    with _ledger_of(run) as ledger:
+        ledger.clear_notes(run.name)
+
+
+@contextmanager
+def _ledger_of(run: Run) -> Iterator[Ledger]:
+    ledger = Ledger(Path(run.store))
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def settle(work: Work) -> None:
+    """After a work, in the process that did it: write what is waiting, and tell the run's other processes."""
+    run = read_run(work.folder)
+    for gateway in _gateways_of(run):
+        gateway.ledger.flush()
+        gateway.ledger.note(run.name, "exhausted", [gateway.exhausted] if gateway.exhausted else [])
+        gateway.ledger.note(run.name, "lost", gateway.lost)
 
 
 def _gateways_of(run: Run) -> list[Gateway]:
@@ -234,11 +265,8 @@ def spent_by(run: Run) -> Callable[[str], Spent]:
     def spent(stage: str) -> Spent:
         if not Path(run.store).exists():
             return Spent()
-        ledger = Ledger(Path(run.store))
-        try:
+        with _ledger_of(run) as ledger:
             return ledger.spent(run.name, stage)
-        finally:
-            ledger.close()
 
     return spent
 
@@ -249,11 +277,8 @@ def ledger_tables(run: Run) -> dict[str, pa.Table]:
         for (store, name, _), gateway in _gateways.items():
             if store == run.store and name == run.name:
                 return _tables(gateway.ledger, name)
-    ledger = Ledger(Path(run.store))
-    try:
+    with _ledger_of(run) as ledger:
         return _tables(ledger, run.name)
-    finally:
-        ledger.close()
 
 
 def _tables(ledger: Ledger, run: str) -> dict[str, pa.Table]:

@@ -17,11 +17,13 @@ from prefect import Task, task
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture, as_completed
+from prefect.task_runners import TaskRunner
 
 from results.rendering import plain
 from tasks.failures import StageFailed
 from tasks.progress import PROGRESS
-from tasks.stage import Artefact, Stage, Work, existing, perform
+from tasks.stage import Artefact, Stage, Work, existing
+from tasks.worker import at_work
 
 LONGEST_ID = 60
 """Characters of a history's id in the name of a task run."""
@@ -54,7 +56,7 @@ def as_task(stage: Stage) -> Task[[Work], Artefact]:
         retry_condition_fn=_infrastructure_fault,
     )
     def stage_task(work: Work) -> Artefact:
-        return perform(stage, work)
+        return at_work(stage, work)
 
     return stage_task
 
@@ -71,8 +73,10 @@ def title(work: Work, number: int, works: int) -> str:
     return f"{named}: {plain(histories[0])[:LONGEST_ID]}{more}"
 
 
-def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
-    """Perform works as task runs of the current flow run.
+def in_prefect(
+    stage: Stage, works: Sequence[Work], runner: TaskRunner[Any] | None = None
+) -> list[Artefact]:
+    """Perform works as task runs of the current flow run, by a started task runner or else the flow's own.
 
     Raises:
         StageFailed: After all works have come to an end, if one of them failed.
@@ -85,7 +89,8 @@ def in_prefect(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         named = run.with_options(
             task_run_name=title(work, number + 1, len(works)), refresh_cache=found is None
         )
-        futures[named.submit(work)] = (number, found)
+        future = runner.submit(named, {"work": work}) if runner else named.submit(work)
+        futures[future] = (number, found)
     artefacts: dict[int, Artefact] = {}
     errors: list[BaseException] = []
     for future in as_completed(list(futures)):

@@ -15,7 +15,7 @@ from memory.systems import find
 from results.errors import DiskFull
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
-from tasks.context import Undeclared, exhausted, ledger_tables, lost_calls
+from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
@@ -33,6 +33,8 @@ from tasks.study import Study
 from tasks.study_diff import differences, one_line
 
 RUNS = Path("results/runs")
+_INTERRUPTS = {"KeyboardInterrupt": "interrupted", "TerminationSignal": "cancelled, or told to end"}
+"""In words, what has no message: Python's word for Ctrl-C, and Prefect's for SIGTERM, with which it also cancels."""
 BUYING = ("extract", "embed", "entities", "merge", "ingest", "recall", "answer", "judge")
 """The stages that may ask models, and may have budgets of their own."""
 
@@ -110,6 +112,7 @@ def begin(folder: Path, run: Run) -> None:
             raise BadInput(
                 f"{path}: cannot be written ({error.strerror}); choose another folder with {option}"
             ) from error
+    clear_notes(run)
     write_run(folder, run)
 
 
@@ -143,7 +146,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
-        stopped = {"status": "stopped", "reason": str(error) or type(error).__name__}
+        reason = str(error) or _INTERRUPTS.get(type(error).__name__, type(error).__name__)
+        stopped = {"status": "stopped", "reason": reason}
         with suppress(DiskFull):  # then it cannot be said there, and the error itself is the more telling one
             write_run(folder, run.model_copy(update=stopped))
         raise

@@ -134,7 +134,7 @@ def condition_fields(text: str) -> dict[str, str]:
     return {"system": system, "profile": profile or "published"}
 
 
-NOT_IDENTITY = ("retry_failed", "repair", "budget", "pace", "batch", "prices", "max_failed")
+NOT_IDENTITY = ("retry_failed", "repair", "budget", "pace", "batch", "prices", "max_failed", "runner")
 """Fields of a study that say how it asks and what it may spend; no result depends on them."""
 
 
@@ -201,6 +201,10 @@ class Study(BaseModel):
     )
     prices: Prices | None = Field(
         None, description="Prices that replace the list prices.", json_schema_extra={"title": "Prices"}
+    )
+    runner: Literal["threads", "processes", "dask", "ray"] = Field(
+        "threads",
+        description="Where works are done. Each process keeps the pace for itself; a Prefect limit holds for all.",
     )
     max_failed: float = Field(
         0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."

@@ -7,14 +7,14 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 
-from tasks.models import pace_history, spending
+from tasks.models import notes, pace_history, spending
 from tasks.models.budget import Budget, Spent
 from tasks.models.disk_faults import told
 from tasks.models.pace import PaceEvent
@@ -191,6 +191,7 @@ class Ledger:
         spending.create(self._connection, _DECLARED)
         self._lose_orphans()
         pace_history.create(self._connection)
+        notes.create(self._connection)
 
     def reserve(self, entries: Sequence[Entry], budget: Budget, owner: str = "") -> Reservation | None:
         """Hold what calls may cost at worst, before they are sent; none if the budget is free for it only later.
@@ -284,6 +285,26 @@ class Ledger:
         """The `pace` table of a run; see `tasks.models.pace_history`."""
         with self._lock:
             return pace_history.rows(self._connection, run)
+
+    def note(self, run: str, kind: notes.Kind, found: Iterable[str]) -> None:
+        """Tell all processes of a run what this one has met; see `tasks.models.notes`."""
+        with self._lock, told(self._path), self._connection:
+            notes.add(self._connection, run, kind, found)
+
+    def noted(self, run: str, kind: notes.Kind) -> list[str]:
+        """What processes of a run have met in its latest attempt."""
+        with self._lock:
+            return notes.of(self._connection, run, kind)
+
+    def clear_notes(self, run: str) -> None:
+        """A new attempt of a run begins."""
+        with self._lock, told(self._path), self._connection:
+            notes.clear(self._connection, run)
+
+    def flush(self) -> None:
+        """Write the replays that are waiting."""
+        with self._lock:
+            self._write([])
 
     def totals(self, run: str | None = None, *, now: bool = False) -> Totals:
         """Sums over a run (or all, if none is named): `now` over this process's rows only, else ever."""

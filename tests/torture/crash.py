@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from flows.representation import WORKERS
+from flows.runners import WORKERS
 from tasks.models.calls import Call
 from tasks.models.pace import Ceilings
 from tasks.models.store import Store

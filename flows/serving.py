@@ -2,7 +2,7 @@
 
 It is what `prefect server start`, `prefect deploy --all` and `prefect worker start --pool palimpsest` do in three
 shells. The three are given sessions of their own, so that Ctrl-C reaches this process alone, which ends them in order:
-a worker that is interrupted kills its runs, so they are cancelled first.
+the runs, the worker, the server.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from memory.errors import BadInput
 # Prefect is imported once its address is in the environment.
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.objects import FlowRun
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).parents[1]
 """Where `prefect.yaml` lies."""
 
 _START = 180.0  # seconds for a server on a slow machine that sets up its database
-_END = 60.0  # seconds for runs that are cancelled: Prefect looks every 10 and gives them 30
+_END = 40.0  # seconds for each to end
+_LOST = "its worker was gone when the server started; what is bought is kept, and a retry goes on from it"
 _LOOK = 0.5
 
 
@@ -48,7 +50,8 @@ def serve(port: int) -> None:
     """
     _check_free(port)
     os.environ.update(environment(port, Path.cwd()))
-    for end in (signal.SIGTERM, signal.SIGHUP):
+    # SIGINT too: a shell that starts a job in the background makes it, and all that it starts, deaf to that.
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(end, signal.default_int_handler)
     with _running("server", ["server", "start", "--host", HOST, "--port", str(port)]) as server:
         _await(server, f"http://{HOST}:{port}/api/health")
@@ -57,7 +60,7 @@ def serve(port: int) -> None:
         with get_client(sync_client=True) as client:
             set_up_pool(client)
             _deploy()
-            with _running("worker", ["worker", "start", "--pool", POOL]) as worker, _cancelled_at_end(client):
+            with _running("worker", ["worker", "start", "--pool", POOL]) as worker, _runs_ended(client):
                 console.print(
                     f"Prefect UI: http://{HOST}:{port}; deployments are there, a worker waits; Ctrl-C ends all"
                 )
@@ -123,28 +126,53 @@ def _deploy() -> None:
         _prefect(["--no-prompt", "deploy", "--all"]), cwd=ROOT, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise BadInput(f"prefect deploy ended with code {done.returncode}: {done.stdout}{done.stderr}")
+        last = (done.stderr or done.stdout).strip().rpartition("\n")[2]
+        raise BadInput(f"prefect deploy ended with code {done.returncode}: {last}")
 
 
 @contextmanager
-def _cancelled_at_end(client: SyncPrefectClient) -> Iterator[None]:
-    """Cancel what is running in the work pool when the block ends, and wait for it, so that it ends whole."""
+def _runs_ended(client: SyncPrefectClient) -> Iterator[None]:
+    """Let no run outlive the block, and none that an earlier server has lost be called running.
+
+    A run is told to stop, as a job scheduler would: it keeps what it has bought, and says in `run.json` that it is
+    stopped. A worker that is interrupted would kill it.
+    """
+    from prefect.states import Crashed
+
+    for lost in _begun(client):
+        client.set_flow_run_state(lost.id, Crashed(message=_LOST), force=True)
     try:
         yield
     finally:
-        console.print("cancelling what runs; what is bought is kept, and a retry goes on from it")
-        _cancel(client)
+        console.print("ending what runs; what is bought is kept, and a retry goes on from it")
+        for run in _begun(client):
+            _signal(run, signal.SIGTERM)
+        if not _until(lambda: not any(_signal(run, 0) for run in _begun(client)), _END):
+            for run in _begun(client):
+                _signal(run, signal.SIGKILL)
 
 
-def _cancel(client: SyncPrefectClient) -> None:
+def _begun(client: SyncPrefectClient) -> list[FlowRun]:
+    """The runs of the work pool that the server takes for under way."""
     from prefect.client.schemas.filters import FlowRunFilter, WorkPoolFilter
-    from prefect.states import Cancelling
 
     pool = WorkPoolFilter.model_validate({"name": {"any_": [POOL]}})
-    begun = FlowRunFilter.model_validate({"state": {"type": {"any_": ["RUNNING", "PENDING", "CANCELLING"]}}})
-    for run in client.read_flow_runs(flow_run_filter=begun, work_pool_filter=pool):
-        client.set_flow_run_state(run.id, Cancelling())
-    _until(lambda: not client.read_flow_runs(flow_run_filter=begun, work_pool_filter=pool), _END)
+    under_way = FlowRunFilter.model_validate(
+        {"state": {"type": {"any_": ["RUNNING", "PENDING", "CANCELLING"]}}}
+    )
+    return client.read_flow_runs(flow_run_filter=under_way, work_pool_filter=pool)
+
+
+def _signal(run: FlowRun, number: int) -> bool:
+    """Send a signal to a run's process, which leads a group of its own; returns whether there is one."""
+    _, _, process = (run.infrastructure_pid or "").rpartition(":")
+    if not process.isdecimal():
+        return False
+    try:
+        os.killpg(int(process), number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _watch(parts: Mapping[str, subprocess.Popen[bytes]]) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema.validators import Draft202012Validator
 from prefect import Flow
+
+from flows.forgetting import forgetting
+from flows.representation import rejudge, representation
+from memory.systems import names
+from tasks.benchmarks import BENCHMARKS
+from tasks.models.catalogue import BUNDLES
 
 ROOT = Path(__file__).parents[2]
 DEPLOYMENTS: list[dict[str, Any]] = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))[
@@ -18,20 +25,68 @@ DEPLOYMENTS: list[dict[str, Any]] = yaml.safe_load((ROOT / "prefect.yaml").read_
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda d: f"{d['entrypoint']}-{d['name']}")
 def test_a_deployment_can_be_started_with_its_parameters(deployment: dict[str, Any]) -> None:
-    path, _, name = deployment["entrypoint"].partition(":")
-    flow = getattr(importlib.import_module(path.removesuffix(".py").replace("/", ".")), name)
+    module, _, name = deployment["entrypoint"].rpartition(".")
+    flow = getattr(importlib.import_module(module), name)
     assert isinstance(flow, Flow)
     parameters = deployment.get("parameters", {"run": "some/folder"})
     assert flow.validate_parameters(parameters)
     assert deployment["description"]
+    assert deployment["tags"]
     assert deployment["work_pool"]["name"] == "palimpsest"
+    assert deployment["concurrency_limit"]["limit"] == 1
+
+
+def form_of(flow: Flow[..., Any]) -> dict[str, Any]:
+    """What `prefect deploy` makes of a flow's parameters."""
+    schema = flow.parameters.model_dump()
+    Draft202012Validator.check_schema(schema)
+    return schema
 
 
 def test_the_form_of_a_study_explains_its_fields_and_offers_choices() -> None:
-    from flows.forgetting import forgetting
-
-    schema = forgetting.parameters.model_dump()
+    schema = form_of(forgetting)
     study = schema["definitions"]["ForgettingStudy"]["properties"]
     assert study["order"]["enum"] == ["file", "time"]
     assert study["threshold"]["exclusiveMinimum"] == 0
     assert all(field.get("description") for name, field in study.items() if name != "study")
+
+
+def test_benchmarks_systems_profiles_judges_and_bundles_are_choices() -> None:
+    definitions = form_of(representation)["definitions"]
+    study, condition = definitions["Study"]["properties"], definitions["Condition"]["properties"]
+    assert study["benchmark"]["enum"] == list(BENCHMARKS)
+    assert study["judge"]["enum"] == ["paper", "per_type"]
+    bundle, single = study["models"]["anyOf"]
+    assert bundle["enum"] == list(BUNDLES)
+    assert single == {"$ref": "#/definitions/ModelChoice"}
+    assert condition["system"]["enum"] == list(names())
+    assert condition["profile"]["enum"] == ["published", "improved"]
+
+
+def test_bounds_stand_in_the_form_and_what_belongs_together_is_a_group() -> None:
+    definitions = form_of(representation)["definitions"]
+    study = definitions["Study"]["properties"]
+    assert {"type": "integer", "minimum": 1} in study["limit"]["anyOf"]
+    assert (study["resamples"]["minimum"], study["resamples"]["maximum"]) == (100, 1_000_000)
+    groups = {name: field["$ref"].rpartition("/")[2] for name, field in study.items() if "$ref" in field}
+    assert groups == {"budget": "Budget", "pace": "Ceilings"}
+    for group in ("ModelChoice", "Condition", "Budget", "Ceilings"):
+        assert all(field.get("description") for field in definitions[group]["properties"].values()), group
+
+
+def test_parameters_are_explained_by_the_docstring_and_no_field_is_called_field() -> None:
+    for flow in (representation, forgetting, rejudge):
+        schema = form_of(flow)
+        parameters = {name: field for name, field in schema["properties"].items() if name != "study"}
+        assert all(field.get("description") for field in parameters.values())
+    study = form_of(representation)["definitions"]["Study"]["properties"]
+    assert all(field.get("title") or "$ref" in field for field in study.values())
+
+
+def test_what_the_form_fills_in_is_a_study() -> None:
+    """The UI sends every default that it has shown."""
+    for flow, name in ((representation, "Study"), (forgetting, "ForgettingStudy")):
+        fields = form_of(flow)["definitions"][name]["properties"]
+        shown = {field: schema["default"] for field, schema in fields.items() if "default" in schema}
+        assert len(shown) > 10
+        assert flow.validate_parameters({"study": shown})["study"].benchmark == "sample"

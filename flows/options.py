@@ -77,6 +77,9 @@ class StudyOptions:
     runner: Annotated[
         str | None, typer.Option(help="Where works are done: threads, processes, dask or ray.")
     ] = None
+    shared: Annotated[
+        str | None, typer.Option(help="URL that workers on several machines share: s3://bucket/prefix.")
+    ] = None
     batch: Annotated[bool, typer.Option(help="Buy through OpenAI's Batch API: cheaper, and slower.")] = False
 
     def made(self) -> Study:
@@ -99,6 +102,7 @@ class StudyOptions:
             "repair": self.repair or None,
             "max_failed": self.max_failed,
             "runner": self.runner,
+            "shared": self.shared,
             "batch": self.batch or None,
         }
         choices = {

@@ -17,6 +17,7 @@ from memory.prompts import query_entities
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
 from tasks.collecting import noting
+from tasks.models import shared_ledger
 from tasks.models.budget import Spent
 from tasks.models.bundles import chat_model, embedder, simulated_chat_model, simulated_embedder
 from tasks.models.catalogue import ModelChoice, embed_settings
@@ -28,10 +29,12 @@ from tasks.models.offline import minilm
 from tasks.models.offline.chat import VERSIONS
 from tasks.models.prices import list_prices
 from tasks.models.providers import JsonMode
+from tasks.models.shared_calls import SharedCalls
 from tasks.models.simulated import Simulation
 from tasks.models.store import Store
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run, read_run
+from tasks.shared import location
 from tasks.stage import Work
 from tasks.study import Study
 
@@ -40,18 +43,23 @@ T = TypeVar("T")
 
 _lock = threading.Lock()
 _gateways: dict[tuple[str, str, bool], Gateway] = {}
+_attempts: dict[tuple[str, str, bool], str] = {}
 _last = [Totals()]
 _users = [0]
 _simulations: dict[str, Simulation] = {}
 
 
-def _gateway(store: str, run: str, limits: Limits) -> Gateway:
-    """The process's one gateway of a run; its limits are those of whoever comes first."""
+def _gateway(store: str, run: Run, limits: Limits) -> Gateway:
+    """The process's one gateway of an attempt of a run; its limits are those of whoever comes first."""
     with _lock:
-        key = (store, run, limits.retry_failed)
+        key = (store, run.name, limits.retry_failed)
+        if not _users[0] and _attempts.get(key) != run.updated and key in _gateways:
+            _gateways.pop(key).close()  # a worker of a cluster outlives attempts, and what they may spend
         if key not in _gateways:
             folder = Path(store)
-            _gateways[key] = Gateway(Store(folder), Ledger(folder), run, limits)
+            calls = SharedCalls(location(run.study.shared)) if run.study.shared else None
+            _gateways[key] = Gateway(Store(folder, calls), Ledger(folder), run.name, limits)
+            _attempts[key] = run.updated
         return _gateways[key]
 
 
@@ -99,11 +107,14 @@ def _ledger_of(run: Run) -> Iterator[Ledger]:
 
 def settle(work: Work) -> None:
     """After a work, in the process that did it: write what is waiting, and tell the run's other processes."""
-    run = read_run(work.folder)
-    for gateway in _gateways_of(run):
+    with _lock:
+        gateways = [gateway for (store, _, _), gateway in _gateways.items() if store == work.store]
+    for gateway in gateways:
         gateway.ledger.flush()
-        gateway.ledger.note(run.name, "exhausted", [gateway.exhausted] if gateway.exhausted else [])
-        gateway.ledger.note(run.name, "lost", gateway.lost)
+        gateway.ledger.note(gateway.run, "exhausted", [gateway.exhausted] if gateway.exhausted else [])
+        gateway.ledger.note(gateway.run, "lost", gateway.lost)
+        if work.shared is not None and work.shared.run == gateway.run:
+            shared_ledger.send(gateway.ledger, work.shared)
 
 
 def _gateways_of(run: Run) -> list[Gateway]:
@@ -225,7 +236,7 @@ def open_embedder(work: Work) -> Embedder:
 
 def _gateway_of(work: Work) -> Gateway:
     run = read_run(work.folder)
-    return _gateway(work.store, run.name, replace(_limits(run.study), retry_failed=work.retry_failed))
+    return _gateway(work.store, run, replace(_limits(run.study), retry_failed=work.retry_failed))
 
 
 def _place(work: Work) -> Place:
@@ -272,7 +283,13 @@ def spent_by(run: Run) -> Callable[[str], Spent]:
 
 
 def ledger_tables(run: Run) -> dict[str, pa.Table]:
-    """What the ledger says of a run: its tables `calls` and `pace`."""
+    """What the ledger says of a run: its tables `calls` and `pace`.
+
+    Where machines share the run, `calls` has the rows of all.
+    """
+    if run.shared is not None:
+        with _ledger_of(run) as ledger:
+            shared_ledger.gather(ledger, run.shared)
     with _lock:
         for (store, name, _), gateway in _gateways.items():
             if store == run.store and name == run.name:

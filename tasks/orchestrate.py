@@ -22,7 +22,7 @@ from prefect.task_runners import TaskRunner
 from results.rendering import plain
 from tasks.failures import StageFailed
 from tasks.progress import PROGRESS
-from tasks.stage import Artefact, Stage, Work, existing
+from tasks.stage import Artefact, Stage, Work, bring_files, existing
 from tasks.worker import at_work
 
 LONGEST_ID = 60
@@ -73,9 +73,7 @@ def title(work: Work, number: int, works: int) -> str:
     return f"{named}: {plain(histories[0])[:LONGEST_ID]}{more}"
 
 
-def in_prefect(
-    stage: Stage, works: Sequence[Work], runner: TaskRunner[Any] | None = None
-) -> list[Artefact]:
+def in_prefect(stage: Stage, works: Sequence[Work], runner: TaskRunner[Any] | None = None) -> list[Artefact]:
     """Perform works as task runs of the current flow run, by a started task runner or else the flow's own.
 
     Raises:
@@ -101,6 +99,7 @@ def in_prefect(
         else:
             # What lies on the disk counts: Prefect may remember an older making of the same work.
             artefacts[number] = found or Artefact.model_validate(result)
+            bring_files(works[number], artefacts[number])
             PROGRESS.advance(artefacts[number], found=found is not None)
     if errors:
         raise StageFailed(stage.name, errors)

@@ -115,6 +115,7 @@ class Plan:
             params=params,
             inputs=inputs,
             retry_failed=self._retry_failed,
+            shared=self._run.shared,
         )
 
     def _load(self) -> Work:

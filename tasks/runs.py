@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationErr
 from memory.errors import BadInput
 from results.tables import write_bytes
 from tasks.kinds import kind_of
+from tasks.shared import Shared
 from tasks.study import Study
 
 Status = Literal["running", "complete", "incomplete", "budget_exhausted", "stopped"]
@@ -55,6 +56,11 @@ class Run(BaseModel):
     def _of_its_kind(cls, study: Any) -> Any:
         return kind_of(study)(**study) if isinstance(study, dict) else study
 
+    @property
+    def shared(self) -> Shared | None:
+        """Where machines share it, if they do."""
+        return Shared(url=self.study.shared, run=self.name) if self.study.shared else None
+
 
 def versions() -> dict[str, str]:
     """Versions of what can change a number."""
@@ -74,9 +80,12 @@ def versions() -> dict[str, str]:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write `run.json`, whole or not at all."""
+    """Write `run.json`, whole or not at all; also where machines share the run."""
     stamped = run.model_copy(update={"updated": datetime.now(UTC).isoformat(timespec="seconds")})
-    write_bytes(folder / "run.json", stamped.model_dump_json(indent=1).encode())
+    data = stamped.model_dump_json(indent=1).encode()
+    write_bytes(folder / "run.json", data)
+    if run.shared is not None:
+        run.shared.put({"run.json": data})
 
 
 def read_run(folder: Path) -> Run:

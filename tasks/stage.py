@@ -22,6 +22,7 @@ from pydantic_core import from_json
 
 from results import tables
 from tasks import damaged_parts
+from tasks.shared import Shared
 
 
 class FileRef(BaseModel):
@@ -74,6 +75,7 @@ class Work(BaseModel):
         params: All settings that the outcome depends on.
         inputs: The artefacts that it reads.
         retry_failed: Whether to ask again where replies stayed unusable; not part of the fingerprint.
+        shared: Where machines share the run, if they do; not part of the fingerprint.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -86,6 +88,7 @@ class Work(BaseModel):
     params: dict[str, Any]
     inputs: dict[str, Artefact] = Field(default_factory=dict)
     retry_failed: bool = False
+    shared: Shared | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -157,11 +160,45 @@ class DamagedPart(Exception):
 
 
 def existing(work: Work) -> Artefact | None:
-    """As `intact`; what is damaged is set aside and told, and counts as not there.
+    """As `intact`, here or where machines share the run; what is damaged is set aside and told, and is not there.
 
     Raises:
         results.errors.TornTable: If the manifest names a file outside the run folder.
     """
+    found = _undamaged(work)
+    if found is None and work.shared is not None and _bring(work, work.shared):
+        found = _undamaged(work)
+    return found
+
+
+def _bring(work: Work, shared: Shared) -> bool:
+    """Copy the artefact that another machine has shared to the run folder; whether there is one."""
+    name = work.manifest.relative_to(work.folder).as_posix()
+    data = shared.get([name]).get(name)
+    if data is None:
+        return False
+    try:
+        artefact = _of_manifest(data)
+    except ValueError:
+        return False
+    bring_files(work, artefact)
+    tables.write_bytes(work.manifest, data)
+    return True
+
+
+def bring_files(work: Work, *artefacts: Artefact) -> None:
+    """Copy to the run folder what it lacks of the files of artefacts, from where machines share the run.
+
+    Raises:
+        results.errors.TornTable: If one would lie outside the run folder.
+    """
+    if work.shared is None:
+        return
+    files = [ref for artefact in artefacts for ref in artefact.files.values()]
+    work.shared.bring({damaged_parts.inside(work.folder, ref.path): ref.sha256 for ref in files})
+
+
+def _undamaged(work: Work) -> Artefact | None:
     try:
         return intact(work)
     except DamagedPart as damage:
@@ -224,6 +261,7 @@ def perform(stage: Stage, work: Work) -> Artefact:
     found = existing(work)
     if found is not None:
         return found
+    bring_files(work, *work.inputs.values())
     made = stage.make(work)
     files = {}
     for name, table in made.tables.items():
@@ -236,7 +274,11 @@ def perform(stage: Stage, work: Work) -> Artefact:
         content=tables.content_hash(made.tables),
         counts=dict(made.counts),
     )
-    tables.write_bytes(work.manifest, _manifest_of(artefact))
+    manifest = _manifest_of(artefact)
+    tables.write_bytes(work.manifest, manifest)
+    if work.shared is not None:
+        work.shared.send([work.folder / ref.path for ref in files.values()])
+        work.shared.put({work.manifest.relative_to(work.folder).as_posix(): manifest})
     if not artefact.counts.get("pending"):
         damaged_parts.mended(work.folder, work.stage, work.manifest)
     return artefact

@@ -244,6 +244,11 @@ def check_budget(study: Study) -> None:
         raise BadInput(
             f"budget of stage {min(unknown)}: no such stage buys; those that do: {', '.join(BUYING)}"
         )
+    if study.shared and study.runner in ("dask", "ray") and study.budget.limits:
+        raise BadInput(
+            f"--budget-* with --shared and --runner {study.runner}: machines that share a run do not see in time what "
+            "the others spend; leave one of the three away, or limit the key at its provider"
+        )
     if not study.budget.in_dollars:
         return
     prices = list_prices().replaced(study.prices)

@@ -30,6 +30,7 @@ from tasks.models.keys import misplaced
 from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices
 from tasks.prompts.answer import Profile
+from tasks.shared import checked_url
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -134,7 +135,17 @@ def condition_fields(text: str) -> dict[str, str]:
     return {"system": system, "profile": profile or "published"}
 
 
-NOT_IDENTITY = ("retry_failed", "repair", "budget", "pace", "batch", "prices", "max_failed", "runner")
+NOT_IDENTITY = (
+    "retry_failed",
+    "repair",
+    "budget",
+    "pace",
+    "batch",
+    "prices",
+    "max_failed",
+    "runner",
+    "shared",
+)
 """Fields of a study that say how it asks and what it may spend; no result depends on them."""
 
 
@@ -206,6 +217,11 @@ class Study(BaseModel):
         "threads",
         description="Where works are done. Each process keeps the pace for itself; a Prefect limit holds for all.",
     )
+    shared: str = Field(
+        "",
+        description="Location that workers on several machines share, such as s3://bucket/prefix. It holds no key: "
+        "credentials come from the environment.",
+    )
     max_failed: float = Field(
         0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."
     )
@@ -227,6 +243,11 @@ class Study(BaseModel):
         if name not in BENCHMARKS:
             raise ValueError(f"unknown benchmark {name!r}; known: {', '.join(BENCHMARKS)}")
         return name
+
+    @field_validator("shared")
+    @classmethod
+    def _shared_url(cls, url: str) -> str:
+        return checked_url(url) if url else url
 
     @model_validator(mode="after")
     def _distinct_conditions(self) -> Study:

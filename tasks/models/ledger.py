@@ -138,7 +138,9 @@ _NAMES = ", ".join(_COLUMNS)
 _VALUES = f"(?, ?{', ?' * len(_COLUMNS)})"
 _INSERT = f"INSERT INTO calls (process, time, {_NAMES}) VALUES {_VALUES}"  # noqa: S608
 _RESERVE = f"INSERT INTO reserved (reservation, owner, process, time, {_NAMES}) VALUES (?, ?, {_VALUES[1:]}"  # noqa: S608
-_SELECT = f"SELECT time, {_NAMES} FROM calls WHERE run = ? ORDER BY rowid"  # noqa: S608
+_SELECT = f"""
+SELECT time, {_NAMES} FROM calls WHERE run = ? AND (? = '' OR process = ?) ORDER BY rowid LIMIT -1 OFFSET ?
+"""  # noqa: S608
 _TOTALS = """
 SELECT COALESCE(SUM(outcome = 'paid'), 0), COALESCE(SUM(outcome = 'replayed'), 0),
        COALESCE(SUM(outcome = 'unusable'), 0), COALESCE(SUM(outcome = 'failed'), 0),
@@ -270,11 +272,12 @@ class Ledger:
         with self._lock:
             self._write([(process, *self._row(time, entry)[1:]) for process, time, entry in rows])
 
-    def rows_by_process(self) -> dict[str, int]:
-        """How many rows each process has entered."""
+    def rows_by_process(self, run: str | None = None) -> dict[str, int]:
+        """How many rows each process has entered, of a run or of all."""
+        counts = "SELECT process, COUNT(*) FROM calls WHERE ?1 IS NULL OR run = ?1 GROUP BY process"
         with self._lock:
             self._write([])
-            return dict(self._connection.execute("SELECT process, COUNT(*) FROM calls GROUP BY process"))
+            return dict(self._connection.execute(counts, (run,)))
 
     def enter_pace(self, run: str, event: PaceEvent) -> None:
         """Add a change of the pace at which a provider is asked."""
@@ -313,11 +316,14 @@ class Ledger:
             wanted = {"run": run, "process": self._process if now else None}
             return Totals(*self._connection.execute(_TOTALS, wanted).fetchone())
 
-    def rows(self, run: str) -> pa.Table:
-        """The `calls` table of a run, in the order of entry; see `SCHEMA`."""
+    def rows(self, run: str, process: str = "", after: int = 0) -> pa.Table:
+        """The `calls` table of a run, in the order of entry; see `SCHEMA`.
+
+        Where a process is named, only its rows, after so many of them.
+        """
         with self._lock:
             self._write([])
-            rows = self._connection.execute(_SELECT, (run,)).fetchall()
+            rows = self._connection.execute(_SELECT, (run, process, process, after)).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
         times = pa.array([round(seconds * 1e6) for seconds in columns[0]], pa.int64()).cast(_FIELDS[0].type)
         others = [

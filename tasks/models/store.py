@@ -25,6 +25,7 @@ from tasks.models.entries import (
     vector_of,
 )
 from tasks.models.quarantine import Quarantine
+from tasks.models.shared_calls import SharedCalls
 
 T = TypeVar("T")
 
@@ -86,14 +87,17 @@ class Store:
     there; `refusal` says that it must not be bought again unasked. Thread-safe. The folder is private to its owner.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: SharedCalls | None = None) -> None:
         """Open the store in a folder, and make it if it is not there.
+
+        What is shared is looked for there, too, and copied here; what is kept is kept there, too.
 
         Raises:
             BadInput: If the folder cannot be made private, or what it holds is no store.
             CallRefused: If the disk is full.
         """
         self.folder = folder
+        self._shared = shared
         self._quarantine = Quarantine(folder / "quarantine")
         with self._faults():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -135,11 +139,18 @@ class Store:
 
     def read_reply(self, call_id: str, read: Callable[[Record], T]) -> T | None:
         """What `read` makes of the raw reply to a call, or none; a reply that it raises ValueError for is damaged."""
-        return self._read(call_id, lambda value: read(reply_of(value)))
+        found = self._read(call_id, lambda value: read(reply_of(value)))
+        if found is None and self._shared is not None:
+            self._keep(self._shared.replies([call_id]))
+            found = self._read(call_id, lambda value: read(reply_of(value)))
+        return found
 
     def keep_replies(self, replies: Mapping[str, Record]) -> None:
         """Store raw replies by call id, all or none."""
-        self._keep({call_id: reply_text(record) for call_id, record in replies.items()})
+        entries = {call_id: reply_text(record) for call_id, record in replies.items()}
+        self._keep(entries)
+        if self._shared is not None:
+            self._shared.keep(entries)
 
     def vectors(
         self, call_ids: Sequence[str], read: Callable[[Vectors], Vectors] = lambda vector: vector
@@ -148,6 +159,15 @@ class Store:
 
         A vector that `read` raises ValueError for is damaged.
         """
+        found = self._vectors(call_ids, read)
+        missing = [call_id for call_id in call_ids if call_id not in found]
+        if missing and self._shared is not None:
+            brought = self._shared.vectors(missing)
+            self._keep(brought)
+            found |= self._vectors(list(brought), read)
+        return found
+
+    def _vectors(self, call_ids: Sequence[str], read: Callable[[Vectors], Vectors]) -> dict[str, Vectors]:
         found: dict[str, Vectors] = {}
         for call_id in call_ids:
             vector = self._read(call_id, lambda value: read(vector_of(value)))
@@ -157,7 +177,10 @@ class Store:
 
     def keep_vectors(self, call_ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors, a row for each call id, all or none."""
-        self._keep({call_id: vector_bytes(row) for call_id, row in zip(call_ids, vectors, strict=True)})
+        entries = {call_id: vector_bytes(row) for call_id, row in zip(call_ids, vectors, strict=True)}
+        self._keep(entries)
+        if self._shared is not None:
+            self._shared.keep(entries)
 
     def add(self, entries: Mapping[str, str | bytes]) -> int:
         """Store entries as another store keeps them, all or none; whole ones that are there stay as they are.

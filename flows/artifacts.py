@@ -126,12 +126,13 @@ def key_of(study: Study, what: str) -> str:
 
 
 def by_condition(found: Section) -> Rows:
-    """A row a condition: each figure of the headline with its interval and over how many questions it is."""
+    """A row a condition: each figure of the headline with its interval, and with its n where that is another."""
     rows: dict[str, dict[str, str]] = {}
     for chart in found.charts:
         for mark in chart.marks:
             row = rows.setdefault(mark.label, {chart.label: _cell(mark.label)})
-            row[f"{chart.title} [95 %]"] = mark.text if mark.middle is None else f"{mark.text}, n = {mark.n}"
+            other = row.setdefault("n", mark.n) != mark.n
+            row[f"{chart.title} [95 %]"] = f"{mark.text}, n = {mark.n}" if other else mark.text
     return list(rows.values())[:MOST_ROWS]
 
 

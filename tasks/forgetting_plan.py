@@ -50,7 +50,7 @@ class ForgettingPlan(Plan):
     STAGES = tuple(
         step.STAGE
         for step in (
-            load, extract, embed, entities, ingest, merge, prune, frontier, storage, recall_store, recall, answer,
+            load, extract, embed, entities, ingest, merge, prune, frontier, storage, recall, answer,
             judge, score, bootstrap, analyse,
         )
     )  # fmt: skip

@@ -16,7 +16,7 @@ from tasks.context import closed_models
 from tasks.kinds import make_study
 from tasks.plan import in_loop
 from tasks.stage import Artefact, Stage, Work
-from tasks.start import carry_out, start
+from tasks.start import carry_out, stages_of, start
 from tests.flows.study_in_loop import Watched, run_in_loop
 
 SMALL: dict[str, Any] = {
@@ -46,6 +46,10 @@ def graph(folder: Path, arm: str) -> dict[str, Any]:
         table: read(folder / "graphs" / arm / f"{table}.parquet")
         for table in ("nodes", "edges", "titles", "turns")
     }
+
+
+def test_the_stages_that_progress_counts_are_those_of_the_study_in_their_order(run: Watched) -> None:
+    assert tuple(run.made) == stages_of(run.run.study)
 
 
 def test_the_frontier_has_a_row_for_each_store_policy_level_and_draw(run: Watched) -> None:

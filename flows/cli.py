@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,18 @@ app = typer.Typer(
 )
 app.add_typer(caching.app, name="cache")
 app.add_typer(blocks.app, name="blocks")
+
+
+class _TablesByDefault(typer.core.TyperGroup):
+    """`show RUN` is `show tables RUN`: what is shown is named only where it is something else."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args[:1] and args[0] in (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if named or not args else ["tables", *args])
+
+
+shown = typer.Typer(cls=_TablesByDefault, help="Print a run's tables (show RUN), or draw a memory graph.")
+app.add_typer(shown, name="show")
 
 BAD_INPUT = 2
 STOPPED = 3
@@ -168,7 +180,7 @@ def status(folder: RunArgument, json: JsonOption = False) -> None:
     print_status(folder)
 
 
-@app.command()
+@shown.command("tables")
 def show(
     folder: RunArgument,
     by_type: Annotated[bool, typer.Option(help="Also print retrieval figures by question type.")] = False,
@@ -189,6 +201,20 @@ def show(
         print_run(folder)
     if by_type or markdown:
         print_types(folder, as_markdown=markdown)
+
+
+@shown.command("graph")
+def show_graph(
+    folder: RunArgument,
+    history: Annotated[str, typer.Argument(help="The id of the history whose memory is drawn.")],
+    question: Annotated[str | None, typer.Option(help="Only what this question recalled.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Whose graph, if the run has several.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file; by default one in the run folder.")] = None,
+) -> None:
+    """Draw a memory graph as one HTML file to search and move in, with a slider over its turns."""
+    from flows.graph_view import show_graph
+
+    show_graph(folder, history, question, condition, out)
 
 
 @app.command()

@@ -70,20 +70,39 @@ def render(page: Page) -> bytes:
     Raises:
         BadInput: If jinja2 is missing.
     """
-    template = _environment().get_template("page.html")
+    script = '"use strict";\n' + "\n".join(map(asset, _SCRIPTS))
+    return self_contained(asset("page.html"), asset("style.css"), script, page=page)
+
+
+def self_contained(template: str, style: str, script: str, **values: Any) -> bytes:
+    """One HTML file whose policy allows its own style and script, by their hashes, and nothing else.
+
+    Args:
+        template: Jinja's text of the page; it places `policy`, `style` and `script`.
+        style: Of the project's own files.
+        script: Of the project's own files, or of a library's.
+        values: What else the template places; all of it is escaped.
+
+    Raises:
+        BadInput: If jinja2 is missing.
+    """
+    environment = _environment()
     from markupsafe import Markup  # comes with jinja2, whose absence is told above
 
-    style, script = _asset("style.css"), '"use strict";\n' + "\n".join(map(_asset, _SCRIPTS))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return template.render(
-        page=page,
-        policy=policy,
-        style=Markup(style),  # noqa: S704 the project's own files
-        script=Markup(script),  # noqa: S704
-    ).encode("utf-8", "replace")
+    return (
+        environment.from_string(template)
+        .render(
+            policy=policy,
+            style=Markup(style),  # noqa: S704 the project's own files
+            script=Markup(script),  # noqa: S704
+            **values,
+        )
+        .encode("utf-8", "replace")
+    )
 
 
 def visible(value: Any) -> Any:
@@ -95,21 +114,21 @@ def visible(value: Any) -> Any:
 
 def _environment() -> Environment:
     try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise BadInput("reports need jinja2: pip install 'palimpsest[report]'") from error
     return Environment(
         autoescape=True,
         finalize=visible,
-        loader=FunctionLoader(_asset),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
 
 
-def _asset(name: str) -> str:
-    return (files("results.report") / "templates" / name).read_text("utf-8")
+def asset(name: str, package: str = "results.report") -> str:
+    """The text of one of the project's own files for pages."""
+    return (files(package) / "templates" / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:

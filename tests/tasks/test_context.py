@@ -11,14 +11,19 @@ from tasks.context import closed_models, declared
 from tasks.models import catalogue
 from tasks.models.catalogue import BUNDLES
 from tasks.models.gateway import Limits
+from tasks.runs import Run
+from tasks.study import Study
 
 
 def test_of_two_flows_in_a_process_the_first_to_end_leaves_the_others_models_open(tmp_path: Path) -> None:
+    run = Run(
+        name="run", status="running", study=Study(), data=None, sha256="", variant="", store=str(tmp_path)
+    )
     with closed_models():
         with closed_models():
-            gateway = context._gateway(str(tmp_path), "run", Limits())
+            gateway = context._gateway(run.store, run, Limits())
         assert gateway.ledger.totals().paid == 0
-        assert context._gateway(str(tmp_path), "run", Limits()) is gateway
+        assert context._gateway(run.store, run, Limits()) is gateway
     assert context._gateways == {}
 
 

@@ -31,6 +31,10 @@ class _TablesByDefault(typer.core.TyperGroup):
         named = args[:1] and args[0] in (*self.commands, *ctx.help_option_names)
         return super().parse_args(ctx, args if named or not args else ["tables", *args])
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        runs = self.commands["tables"].params[0].shell_complete(ctx, incomplete)
+        return [*super().shell_complete(ctx, incomplete), *runs]
+
 
 shown = typer.Typer(cls=_TablesByDefault, help="Print a run's tables (show RUN), or draw a memory graph.")
 app.add_typer(shown, name="show")

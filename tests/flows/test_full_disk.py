@@ -105,17 +105,17 @@ def test_a_disk_that_fills_up_is_named_with_the_remedy_and_loses_only_calls_in_f
     assert server.count() - before <= undisturbed["requests"] + Ceilings().max_concurrency
 
 
-def test_a_disk_that_fills_up_with_tables_is_named_and_what_was_bought_is_not_bought_again(
+def test_a_disk_that_is_full_when_a_run_is_made_anew_is_named_and_nothing_is_bought_again(
     server: FakeServer, undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The store is whole already; the limit is met by the run's parts."""
+    """The store is whole already; nothing is written but the ledger's notes and the run's parts."""
     run_in_loop(tmp_path, **STUDY)
     shutil.rmtree(tmp_path / "run")
     before = server.count()
     ended = run(tmp_path, most=9_000)
     (line,) = ended.stderr.strip().splitlines()
-    assert line.startswith(f"stopped: {tmp_path}/run/")
-    assert "make room on the disk of" in line
+    assert line.startswith(f"stopped: {tmp_path}/")
+    assert "make room on" in line
     assert said(run_in_loop(tmp_path, **STUDY).folder) == undisturbed["said"]
     assert server.count() == before
 

@@ -25,6 +25,9 @@ from tests.flows.served import (
 from tests.tasks.models.fakes import FakeServer
 
 
+pytestmark = pytest.mark.server
+
+
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeServer]:
     with FakeServer(dimensions=768) as server:

@@ -199,8 +199,9 @@ def test_a_file_of_ones_own_that_is_not_there_is_told_in_one_line(
     named: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_GGUF", named)
+    chats = dict.fromkeys(("extractor", "query", "answerer", "judge"), f"local:{OWN}")
     with pytest.raises(BadInput, match=says):
-        require(choose("local", {"answerer": f"local:{OWN}"}))
+        require(choose("local", chats))
 
 
 def test_the_files_hash_is_that_of_its_bytes(own: Path) -> None:

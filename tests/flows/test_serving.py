@@ -24,7 +24,6 @@ from tests.flows.served import (
 )
 from tests.tasks.models.fakes import FakeServer
 
-
 pytestmark = pytest.mark.server
 
 

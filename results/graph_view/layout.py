@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 Places = npt.NDArray[np.float64]
 
-SPACING = 45.0
+SPACING = 60.0
 """Pixels of the ideal distance k between the ends of an edge."""
 _STEPS = 150
 _NEAR = 2.0

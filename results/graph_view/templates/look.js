@@ -10,8 +10,8 @@ const LOOKS = [
 ];
 const OTHER = ["#999999", "dot", LOOKS[0][2]];
 const LONGEST_TITLE = 32;
-const SMALLEST = 6;
-const LARGEST = 26;
+const SMALLEST = 7;
+const LARGEST = 20;
 
 function looksOf(nodes) {
   const counts = new Map();

@@ -11,6 +11,8 @@ const LOOKS = [
 const OTHER = ["#999999", "dot", LOOKS[0][2]];
 const LONGEST_TITLE = 32;
 const SMALLEST = 7;
+const SMALLEST_OF_MANY = 11;
+const MANY = 1000; // nodes, beyond which all that is seen of most is a dot: it is larger, and its rim does not hide its colour
 const LARGEST = 20;
 
 function looksOf(nodes) {
@@ -52,7 +54,8 @@ function shortTitle(title) {
 
 // Of importance in [0, 1], or of a degree against the largest: the area says it.
 function radius(graph, id) {
-  return SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(graph.nodes[id].size / graph.largest);
+  const least = graph.nodes.length > MANY ? SMALLEST_OF_MANY : SMALLEST;
+  return least + (LARGEST - least) * Math.sqrt(graph.nodes[id].size / graph.largest);
 }
 
 function drawnNode(graph, id, look, evidence) {
@@ -61,7 +64,7 @@ function drawnNode(graph, id, look, evidence) {
   return {
     id, x: node.x, y: node.y, shape, size: radius(graph, id),
     color: { background: fill, border: evidence ? "#d00000" : "#333a42", highlight: { background: fill, border: "#d00000" }, hover: { background: fill, border: "#d00000" } },
-    borderWidth: evidence ? 4 : 1,
+    borderWidth: evidence ? 4 : graph.nodes.length > MANY && !node.forgotten ? 0 : 1,
     opacity: node.forgotten ? 0.3 : 1,
     shapeProperties: { borderDashes: node.forgotten ? [4, 3] : false },
   };

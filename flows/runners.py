@@ -50,7 +50,8 @@ def _task_runner(name: str) -> TaskRunner[Any]:
 
         address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         here = None if address else {"n_workers": WORKERS, "threads_per_worker": 1}
-        return DaskTaskRunner(address=address, cluster_kwargs=here)
+        on_dask: TaskRunner[Any] = DaskTaskRunner(address=address, cluster_kwargs=here)
+        return on_dask
     from prefect_ray.task_runners import RayTaskRunner
 
     on_ray: TaskRunner[Any] = RayTaskRunner(address=os.environ.get("RAY_ADDRESS"))

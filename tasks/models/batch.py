@@ -303,9 +303,7 @@ class BatchBuyer:
             return billed(
                 bought, answer, None if dollars is None else dollars * self._share(row), lambda: worst
             )
-        may_be_billed = answer is None and state.status == "completed"
-        if isinstance(answer, TransportFault):
-            may_be_billed = answer.kind == "lost"
+        may_be_billed = state.status == "completed" if answer is None else answer.may_be_billed
         reason = (
             f"{named} is {state.status} without a result" if answer is None else f"{named}: {answer.reason}"
         )

@@ -271,8 +271,14 @@ class GatewayEmbedder:
                 vectors[row] = result.vectors[item.call_id]
             else:
                 failures[row] = result.failures[item.call_id]
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return Embedded(np.divide(vectors, norms, out=vectors, where=norms > 0), failures)
+        return Embedded(scaled(vectors), failures)
+
+
+def scaled(vectors: Vectors) -> Vectors:
+    """The rows `(texts, dimensions)` at unit length, in place; rows of zeros stay."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.divide(vectors, norms, out=vectors, where=norms > 0)
+    return vectors
 
 
 def _vector(row: Sequence[float] | Vectors, dimensions: int) -> tuple[Vectors, str | None]:

@@ -18,7 +18,7 @@ from tasks.models.ledger import Entry, Ledger, Reservation
 from tasks.models.limits import Breaker, KeyedLocks
 from tasks.models.pace import Ceilings, Pace, ceilings_of
 from tasks.models.prices import Prices, list_prices
-from tasks.models.providers import AccessRefused, ProviderFault, TransportFault
+from tasks.models.providers import AccessRefused, ProviderFault
 from tasks.models.retries import Patience, persist
 from tasks.models.shared_limits import shared_turn
 from tasks.models.store import Damaged, Store
@@ -253,11 +253,8 @@ class Gateway:
         """What ends in a reply is entered by the caller; else nothing was billed, or a loss is entered here."""
         try:
             yield
-        except BaseException as error:
-            known_free = isinstance(error, ProviderFault)
-            if isinstance(error, TransportFault) and error.kind == "lost":
-                known_free = False
-            if known_free:
+        except BaseException as error:  # raised again: whatever ends the try, what it holds is settled
+            if isinstance(error, ProviderFault) and not error.may_be_billed:
                 self.ledger.release(held)
                 self._tell()
             else:

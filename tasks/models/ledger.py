@@ -213,9 +213,9 @@ class Ledger:
             self._live()
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
-                self._lose_orphans()
                 run, stage = entries[0].run, entries[0].stage
                 if not spending.covered(self._connection, run, stage, worst, budget):
+                    self._lose_orphans()  # nobody comes back from those, to make room
                     return None
                 rows = [(reservation, owner or self._process, *self._row(now, entry)) for entry in entries]
                 self._connection.executemany(_RESERVE, rows)

@@ -108,6 +108,7 @@ class ProviderFault(Exception):
         super().__init__(reason)
         self.reason = reason
         self.retries = 0
+        self.may_be_billed = False
 
 
 Trouble = Literal["rate", "server", "lost", "unreached"]
@@ -122,6 +123,7 @@ class TransportFault(ProviderFault):
         super().__init__(reason)
         self.retry_after = retry_after
         self.kind = kind
+        self.may_be_billed = kind == "lost"
 
 
 class RequestRejected(ProviderFault):

@@ -18,7 +18,7 @@ from memory.tokens import cut, sendable
 from tasks.models import invented
 from tasks.models.calls import Call, Payload
 from tasks.models.chat import unusable
-from tasks.models.embedding import BLANK
+from tasks.models.embedding import BLANK, scaled
 from tasks.models.foreseen import (
     Heading,
     Line,
@@ -235,9 +235,7 @@ class SimulatedEmbedder:
         for row, text in enumerate(texts):
             if row not in failures:
                 vectors[row] = self._vector(text)
-        # To the last bit as the gateway's models scale them: a context must come out the same.
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return Embedded(np.divide(vectors, norms, out=vectors, where=norms > 0), failures)
+        return Embedded(scaled(vectors), failures)
 
     def _vector(self, text: str) -> Vectors:
         known = self._simulation.vectors.get((self.name, text))

@@ -51,7 +51,6 @@ def create(connection: sqlite3.Connection, columns: str) -> None:
 
 def add(connection: sqlite3.Connection, first: int) -> None:
     """Add the rows of `calls` from a row id on to the sums."""
-    # `true`: without a WHERE, SQLite takes ON for a join's.
     connection.execute(
         f"INSERT INTO spent {_SUMS} FROM calls WHERE rowid >= ? GROUP BY run, stage {_UPSERT}", (first,)
     )
@@ -61,12 +60,11 @@ def spent(connection: sqlite3.Connection, table: str, run: str, stage: str, owne
     """Sums over a run, or one of its stages, of `spent`, or of `reserved` by owners (as in LIKE)."""
     columns = "calls, tokens, usd" if table == "spent" else "1, charged_tokens, charged_usd"
     calls, tokens, usd = (f"COALESCE(SUM({column}), 0)" for column in columns.split(", "))
-    where = "run = ?" + (" AND stage = ?" if stage else "")
-    if table == "reserved":
-        where += f" AND owner LIKE '{owners}'"
+    where = "run = :run" + (" AND stage = :stage" if stage else "")
+    where += " AND owner LIKE :owners" if table == "reserved" else ""
     found = connection.execute(
         f"SELECT {calls}, {tokens}, {usd} FROM {table} WHERE {where}",  # noqa: S608
-        (run, stage) if stage else (run,),
+        {"run": run, "stage": stage, "owners": owners},
     ).fetchone()
     return Spent(int(found[0]), int(found[1]), float(found[2]))
 

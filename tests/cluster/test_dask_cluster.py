@@ -24,7 +24,7 @@ from tasks.models.pace import Ceilings
 from tasks.runs import read_run
 from tasks.start import check_budget
 from tasks.worker import FOLDER
-from tests.flows.fake_llm import reply
+from tests.flows.fake_llm import in_the_place_of_providers
 from tests.flows.study_in_loop import conditions, run_in_loop
 from tests.tasks.models.fakes import FakeServer, Request
 
@@ -59,11 +59,7 @@ def prefect_server() -> Iterator[None]:
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
-    with FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-fake")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch) as fake:
         yield fake
 
 

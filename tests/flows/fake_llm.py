@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
 
 from memory.prompts import extraction, query_entities
 from tasks.prompts import answer, judge
-from tests.tasks.models.fakes import Answer, Request, chat
+from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
 _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_aware", "plain")}
 _QUERY = query_entities.request("x").system
@@ -61,3 +66,17 @@ def reply(request: Request) -> Answer:
         case "judge":
             return chat(json.dumps({"correct": len(text) % 2 == 0, "why": "by length"}))
     return chat((names or ["nothing"])[0])
+
+
+@contextmanager
+def in_the_place_of_providers(
+    patch: pytest.MonkeyPatch, key: str = "sk-fake", **more: Any
+) -> Iterator[FakeServer]:
+    """A server that answers so, at the addresses that this process's environment has for OpenAI and Ollama."""
+    with FakeServer(dimensions=768, **more) as server:
+        server.always(reply)
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.setenv("OPENAI_API_KEY", key)
+        patch.setenv("OPENAI_BASE_URL", server.openai)
+        patch.setenv("OLLAMA_HOST", server.ollama)
+        yield server

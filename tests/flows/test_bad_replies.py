@@ -19,7 +19,7 @@ import pytest
 from tasks.models import gateway
 from tasks.models.catalogue import BUNDLES
 from tasks.models.retries import Patience
-from tests.flows.fake_llm import kind_of, reply
+from tests.flows.fake_llm import in_the_place_of_providers, kind_of, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat, good_vector, truncated, vectors
 
@@ -150,10 +150,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
     patience = Patience(server=1, lost=1, first_wait=0.0, longest_wait=0.0)
     limits = partial(gateway.Limits, reasks=REASKS, chat=patience, embed=patience, failures_in_a_row=1000)
     monkeypatch.setattr("tasks.context.Limits", limits)
-    with FakeServer(dimensions=768) as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-fake")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch) as fake:
         yield fake
 
 

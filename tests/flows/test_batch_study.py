@@ -21,7 +21,7 @@ from tasks import collecting
 from tasks.models.batch import Polling
 from tasks.models.catalogue import BUNDLES
 from tasks.progress import PROGRESS
-from tests.flows.fake_llm import reply
+from tests.flows.fake_llm import in_the_place_of_providers
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import FakeServer
 
@@ -42,12 +42,7 @@ run_in_loop(Path(sys.argv[1]), **json.loads(sys.argv[2]))
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
     monkeypatch.setattr(collecting, "POLLING", Polling(sleep=lambda seconds: None))
-    with FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-0123456789")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch, "sk-test-key-0123456789") as fake:
         yield fake
 
 

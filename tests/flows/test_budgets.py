@@ -13,7 +13,7 @@ from flows.budgets import budget_of, spent_and_left
 from memory.errors import BadInput
 from tasks.models.budget import Budget, Cap, Spent
 from tasks.models.ledger import Ledger
-from tests.flows.fake_llm import reply
+from tests.flows.fake_llm import in_the_place_of_providers, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import FakeServer
 
@@ -22,11 +22,7 @@ SMALL: dict[str, Any] = {"limit": 6, "resamples": 100}
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
-    with FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-fake")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch) as fake:
         yield fake
 
 

@@ -10,19 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from flows import cli
+from tests.flows.in_process import called
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 Capture = pytest.CaptureFixture[str]
-
-
-def palimpsest(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["palimpsest", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code
 
 
 BAD = [
@@ -63,7 +54,7 @@ def test_bad_input_is_one_line_and_code_2(
     words: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert palimpsest(monkeypatch, *words) == 2
+    assert called(monkeypatch, *words) == 2
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1, error
@@ -75,7 +66,7 @@ def test_a_missing_key_is_one_line_and_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert palimpsest(monkeypatch, "run", "--models", "openai") == 2
+    assert called(monkeypatch, "run", "--models", "openai") == 2
     assert capsys.readouterr().err.startswith("error: OPENAI_API_KEY is not set")
 
 
@@ -95,7 +86,7 @@ def test_a_malformed_benchmark_is_one_line_and_code_2(
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(MALFORMED[name])
     for words in (["validate", name], ["run", "--benchmark", "longmemeval-oracle", "--data", name]):
-        assert palimpsest(monkeypatch, *words) == 2
+        assert called(monkeypatch, *words) == 2
         error = capsys.readouterr().err
         assert name in error
         assert error.count("\n") == 1, error
@@ -119,7 +110,7 @@ def test_a_misspelt_field_of_a_toml_study_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text('bencmark = "sample"\n')
-    assert palimpsest(monkeypatch, "run", "--study", "study.toml") == 2
+    assert called(monkeypatch, "run", "--study", "study.toml") == 2
     assert "bencmark" in capsys.readouterr().err
 
 
@@ -141,7 +132,7 @@ def test_a_fault_of_a_study_file_names_the_file_whatever_the_options_say(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(text)
-    assert palimpsest(monkeypatch, "run", "--study", "study.toml", "--judge-model", "offline:lexical") == 2
+    assert called(monkeypatch, "run", "--study", "study.toml", "--judge-model", "offline:lexical") == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: study.toml: {named}")
     assert error.count("\n") == 1, error
@@ -154,7 +145,7 @@ def test_a_folder_that_cannot_be_made_is_named_before_prefect_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("taken").write_text("a file of the user's")
-    assert palimpsest(monkeypatch, "run", option, path) == 2
+    assert called(monkeypatch, "run", option, path) == 2
     error = capsys.readouterr().err
     assert path in error
     assert option in error
@@ -168,11 +159,11 @@ def test_a_damaged_run_is_told_how_to_be_mended(
     Path("run").mkdir()
     Path("run/run.json").write_text('{"name": ')
     for words in (["status", "run"], ["run", "--out", "run"]):
-        assert palimpsest(monkeypatch, *words) == 2
+        assert called(monkeypatch, *words) == 2
         assert "run.json: the file: Invalid JSON" in capsys.readouterr().err
     Path("run/run.json").unlink()
     monkeypatch.setenv("OPENAI_API_KEY", "")
-    assert palimpsest(monkeypatch, "run", "--models", "openai", "--out", "run") == 2
+    assert called(monkeypatch, "run", "--models", "openai", "--out", "run") == 2
     assert not Path("run/run.json").exists(), "a run that cannot begin is not recorded as running"
 
 
@@ -181,12 +172,12 @@ def test_a_table_that_is_damaged_or_lost_is_named_with_its_remedy(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_in_loop(tmp_path, conditions=conditions("none", "bm25"), limit=1)
-    assert palimpsest(monkeypatch, "show", "run") == 0
+    assert called(monkeypatch, "show", "run") == 0
     assert "nan" not in capsys.readouterr().out, "one question has no interval"
     for text, said in ((b"PAR1 and no more", "damaged"), (None, "no table metrics yet")):
         table = Path("run/metrics.parquet")
         table.write_bytes(text) if text else table.unlink()
-        assert palimpsest(monkeypatch, "show", "run") == 2
+        assert called(monkeypatch, "show", "run") == 2
         error = capsys.readouterr().err
         assert said in error
         assert "start the study again" in error
@@ -198,7 +189,7 @@ def test_a_setting_out_of_bounds_is_named_before_anything_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text('[[conditions]]\nsystem = "graph"\nsettings = {dedup_threshold = 1.5}\n')
-    assert palimpsest(monkeypatch, "run", "--study", "study.toml") == 2
+    assert called(monkeypatch, "run", "--study", "study.toml") == 2
     error = capsys.readouterr().err
     assert "condition graph: dedup_threshold" in error
     assert not Path("results").exists()
@@ -206,7 +197,7 @@ def test_a_setting_out_of_bounds_is_named_before_anything_runs(
 
 @pytest.mark.parametrize("what", ["systems", "benchmarks", "models"])
 def test_what_can_be_chosen_is_listed(what: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    assert palimpsest(monkeypatch, "list", what) == 0
+    assert called(monkeypatch, "list", what) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 4
 
 
@@ -231,7 +222,7 @@ def test_compare_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.chdir(tmp_path)
-    assert palimpsest(monkeypatch, "compare", "a.jsonl", "b.jsonl", "--json") == 0
+    assert called(monkeypatch, "compare", "a.jsonl", "b.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["n"] == 3
     assert found["metrics"]["f1"]["difference"] == pytest.approx(1 / 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,10 @@ import pytest
 from flows import cli
 from results import export
 from results.columns import documented
+from tests.flows.in_process import called
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 Capture = pytest.CaptureFixture[str]
-
-
-def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["palimpsest", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")

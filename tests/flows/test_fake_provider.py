@@ -11,7 +11,7 @@ import pytest
 
 from memory.errors import BadInput, CallRefused
 from tasks.models.retries import Patience
-from tests.flows.fake_llm import kind_of, reply
+from tests.flows.fake_llm import in_the_place_of_providers, kind_of, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat, status
 
@@ -21,11 +21,7 @@ STUDY: dict[str, Any] = {"conditions": conditions("flat", "graph", "oracle")}
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
-    with FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch, KEY) as fake:
         yield fake
 
 

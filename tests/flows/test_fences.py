@@ -15,7 +15,7 @@ from memory.prompts import extraction, query_entities
 from tasks.models.catalogue import BUNDLES
 from tasks.prompts import answer, judge
 from tasks.prompts.fence import fenced
-from tests.flows.fake_llm import kind_of, reply
+from tests.flows.fake_llm import in_the_place_of_providers, kind_of, reply
 from tests.flows.study_in_loop import conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
@@ -26,10 +26,7 @@ FENCED = re.compile(r"<(question|reference|answer) ([0-9a-f]{12})>\n(.*?)\n</\1 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
-    with FakeServer(dimensions=768) as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-fake")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with in_the_place_of_providers(monkeypatch) as fake:
         yield fake
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tasks.models.pace import Ceilings
-from tests.flows.fake_llm import reply
+from tests.flows.fake_llm import in_the_place_of_providers
 from tests.flows.study_in_loop import run_in_loop
 from tests.flows.test_what_the_disk_loses import STUDY, said
 from tests.tasks.models.fakes import FakeServer
@@ -40,12 +40,7 @@ except BadInput as error:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FakeServer]:
-    with pytest.MonkeyPatch.context() as patch, FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        patch.setenv("OPENAI_API_KEY", "sk-none")
-        patch.setenv("OPENAI_BASE_URL", fake.openai)
-        patch.setenv("OLLAMA_HOST", fake.ollama)
+    with pytest.MonkeyPatch.context() as patch, in_the_place_of_providers(patch) as fake:
         yield fake
 
 

@@ -23,6 +23,7 @@ import flows.reporting
 import tasks.models.store_use
 from flows import cli
 from flows.console import console
+from tests.flows.in_process import called
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 PALIMPSEST = Path(sys.executable).with_name("palimpsest")
@@ -57,15 +58,6 @@ def environment(**more: str) -> dict[str, str]:
 
 def palimpsest(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PALIMPSEST, *words], env=environment(**variables), capture_output=True, text=True)
-
-
-def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """The exit code of a command in this process."""
-    monkeypatch.setattr(sys, "argv", ["palimpsest", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")

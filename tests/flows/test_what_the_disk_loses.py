@@ -20,7 +20,7 @@ from tasks.kinds import make_study
 from tasks.models.catalogue import BUNDLES
 from tasks.models.store_transfer import export_store, import_store
 from tasks.start import find_complete, prepare
-from tests.flows.fake_llm import reply
+from tests.flows.fake_llm import in_the_place_of_providers
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models import damage
 from tests.tasks.models.fakes import FakeServer
@@ -45,12 +45,7 @@ def said(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FakeServer]:
-    with pytest.MonkeyPatch.context() as patch, FakeServer(dimensions=768) as fake:
-        fake.always(reply)
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        patch.setenv("OPENAI_API_KEY", "sk-none")
-        patch.setenv("OPENAI_BASE_URL", fake.openai)
-        patch.setenv("OLLAMA_HOST", fake.ollama)
+    with pytest.MonkeyPatch.context() as patch, in_the_place_of_providers(patch) as fake:
         yield fake
 
 

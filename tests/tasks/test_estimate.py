@@ -34,11 +34,7 @@ DETERMINED = ("none", "oracle", "bm25")
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
-    with FakeServer(dimensions=768, tokens=count) as fake:
-        fake.always(fake_llm.reply)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.openai)
-        monkeypatch.setenv("OLLAMA_HOST", fake.ollama)
+    with fake_llm.in_the_place_of_providers(monkeypatch, tokens=count) as fake:
         yield fake
 
 

@@ -11,8 +11,8 @@ import typer
 
 from flows import cli
 from tasks.models.ledger import Entry, Ledger
+from tests.flows.in_process import called
 from tests.flows.study_in_loop import conditions, run_in_loop
-from tests.flows.test_cli import palimpsest
 
 Capture = pytest.CaptureFixture[str]
 WORDS = ("estimate", "--models", "openai", "--systems", "none,bm25", "--limit", "4")
@@ -25,7 +25,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def as_json(monkeypatch: pytest.MonkeyPatch, capsys: Capture, *words: str) -> dict[str, Any]:
-    assert palimpsest(monkeypatch, *words, "--json") == 0
+    assert called(monkeypatch, *words, "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -46,7 +46,7 @@ def test_json_has_a_line_for_each_stage_and_condition_and_their_sum(
 def test_the_table_names_what_is_bought_and_the_date_of_the_prices(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    assert palimpsest(monkeypatch, *WORDS, "--answerer", "openai:gpt-9") == 0
+    assert called(monkeypatch, *WORDS, "--answerer", "openai:gpt-9") == 0
     printed = capsys.readouterr().out
     for words in (
         "bm25",
@@ -101,7 +101,7 @@ def test_a_complete_run_is_said_to_be_and_its_folder_is_refused_to_another(
     again = as_json(monkeypatch, capsys, *words, "4", "--budget-calls", "20")
     assert again["complete"]
     assert again["remarks"] == ["the run is complete: nothing is left to buy"]
-    assert palimpsest(monkeypatch, *words, "5") == 2
+    assert called(monkeypatch, *words, "5") == 2
     assert "another run" in capsys.readouterr().err
 
 
@@ -118,7 +118,7 @@ def test_a_complete_run_is_said_to_be_and_its_folder_is_refused_to_another(
 def test_what_run_refuses_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture, words: list[str], named: str
 ) -> None:
-    assert palimpsest(monkeypatch, "estimate", *words) == 2
+    assert called(monkeypatch, "estimate", *words) == 2
     assert named in capsys.readouterr().err
 
 

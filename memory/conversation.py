@@ -47,6 +47,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """A fact that a benchmark itself states about a session.
+
+    Attributes:
+        text: One sentence.
+        turns: Ids of the turns that it stands on, in order; never empty.
+    """
+
+    text: str
+    turns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """One sitting of a conversation.
 
@@ -56,6 +69,8 @@ class Session:
         position: Zero-based place in the file's order.
         date: When it took place, in UTC; none where the benchmark has no dates.
         turns: Its turns, in order.
+        observations: What the benchmark states about it, where it does: facts that were written with the whole
+            conversation in view, which only what says so may read.
     """
 
     id: str
@@ -63,6 +78,7 @@ class Session:
     position: int
     date: datetime | None
     turns: tuple[Turn, ...]
+    observations: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.extraction import Extraction
-from memory.models import ChatModel, Embedder
+from memory.models import ChatModel, ChatRequest, Embedder, Vectors
+
+
+class Nobody:
+    """Stands where nobody may be asked."""
+
+    name = "none"
+
+    def ask(self, request: ChatRequest, read: Callable[[str], Any]) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            LookupError: Always.
+        """
+        raise LookupError(f"task {request.task}: there is no model to ask")
+
+    def ask_many(self, requests: Sequence[ChatRequest], read: Callable[[str], Any]) -> NoReturn:
+        """Refuse, as `ask`."""
+        raise LookupError(f"{len(requests)} requests: there is no model to ask")
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a memory system may use."""
+    """The models that a memory system may use.
+
+    Attributes:
+        chat: Reads questions.
+        embedder: Embeds.
+        builder: Extracts, for a system whose extraction must see its memory.
+    """
 
     chat: ChatModel
     embedder: Embedder
+    builder: ChatModel = field(default_factory=Nobody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +96,7 @@ class MemorySystem(Protocol):
     """Named settings, `published` among them where a paper defines the system."""
     needs_extractions: ClassVar[bool]
     asks: ClassVar[frozenset[str]]
-    """Which models it asks: `chat`, `embedder`, both or neither; what it does not ask cannot change what it recalls."""
+    """Which models it asks, of `chat`, `embedder` and `builder`; what it does not ask cannot change what it recalls."""
     sees_evidence: ClassVar[bool]
     """True for `oracle` alone."""
 
@@ -95,3 +120,32 @@ class MemorySystem(Protocol):
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: Any, models: Models) -> Self:
         """The memory that `tables` came from: it recalls and remembers exactly as the first would."""
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """A system that works turns in later than it hears them."""
+
+    def finish(self) -> None:
+        """All sessions were heard: work in what waits.
+
+        Raises:
+            CallFailed: As `remember`.
+            CallRefused: As `remember`.
+        """
+
+
+@runtime_checkable
+class Budgeted(Protocol):
+    """A system that can recall within a number of words, so that systems of other units are compared alike."""
+
+    def recall_within(self, query: Query, words: int | None) -> Recall:
+        """As `recall`, with a context whose items have at most so many words; none is no limit."""
+
+
+@runtime_checkable
+class Beside(Protocol):
+    """A system that is changed by what other conversations have in the same database."""
+
+    def beside(self, vectors: Vectors) -> None:
+        """Show it the vectors of the others, `(rows, dimensions)`."""

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+R = TypeVar("R", bound=BaseModel)
 
 ATTEMPTS = 64
 """How many opening brackets are tried, so that a reply made of brackets costs no quadratic time."""
@@ -50,6 +54,17 @@ def read_json(text: str) -> Any:
     if _is_schema(chosen):
         raise ValueError("the reply repeats the JSON schema instead of filling it in")
     return chosen
+
+
+def records(value: object, shape: type[R]) -> list[R]:
+    """The members of a JSON list that have a shape; others are passed over, and what is no list has none."""
+    found = []
+    for member in value if isinstance(value, list) else ():
+        try:
+            found.append(shape.model_validate(member))
+        except ValidationError:
+            continue
+    return found
 
 
 def _without_thinking(text: str) -> str:

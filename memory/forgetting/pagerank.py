@@ -1,14 +1,12 @@
-"""PageRank over the memory's edges, by power iteration on a sparse matrix."""
+"""PageRank over the memory's edges."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.sparse import csr_array
 
-from memory.forgetting.states import Clock, Doubles, Mask, Scored, States
+from memory.diffusion import Diffusion
+from memory.forgetting.states import Clock, Scored, States
 
 
 class PageRankSettings(BaseModel):
@@ -30,26 +28,7 @@ def pagerank(states: States, clock: Clock, settings: PageRankSettings) -> Scored
     n = len(states)
     if not n:
         return Scored(np.zeros(0), {})
-    spread, dangling = _transitions(states)
-    rank = np.full(n, 1 / n)
-    # Each step shrinks the error by the damping factor, so their number is known beforehand.
-    for _ in range(math.ceil(math.log(settings.tolerance / 2) / math.log(settings.damping))):
-        lost = float(rank[dangling].sum())
-        following = settings.damping * (spread @ rank + lost / n) + (1 - settings.damping) / n
-        moved = float(np.abs(following - rank).sum())
-        rank = following
-        if moved * settings.damping <= settings.tolerance * (1 - settings.damping):
-            break
-    return Scored(rank, {})
-
-
-def _transitions(states: States) -> tuple[csr_array[np.float64], Mask]:
-    """The matrix whose column j spreads the mass of item j, and which items have no edge."""
-    n = len(states)
-    source, target = states.edges[:, 0], states.edges[:, 1]
-    loop = source == target
-    rows = np.concatenate([target, source[~loop]])
-    columns = np.concatenate([source, target[~loop]])
-    ends: Doubles = np.bincount(columns, minlength=n).astype(np.float64)
-    matrix = csr_array((1 / ends[columns], (rows, columns)), shape=(n, n))
-    return matrix, ends == 0
+    diffusion = Diffusion.of_edges(n, states.edges, np.ones(len(states.edges)))
+    # An error shrinks by the damping factor a step, so a step's change bounds what is left.
+    change = settings.tolerance * (1 - settings.damping) / settings.damping
+    return Scored(diffusion.rank(np.ones(n), damping=settings.damping, tolerance=change), {})

@@ -22,6 +22,7 @@ SYSTEMS: Mapping[str, str] = {
     "flat": "memory.systems.flat:Flat",
     "bm25": "memory.systems.bm25:BM25",
     "graph": "memory.systems.graph:GraphMemory",
+    "gaama": "memory.systems.gaama:Gaama",
 }
 """The project's own systems: where each is defined."""
 

@@ -1,0 +1,138 @@
+"""Which items answer a question: the nearest, what the graph leads to from them, and the order of both.
+
+Facts, section 5. Similarity is `memory.gaama.graph.similarity`, not the cosine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory.gaama.graph import ConceptGraph, Item, similarity
+from memory.gaama.settings import GaamaSettings
+from memory.models import Vectors
+from memory.vectors import Doubles, Rows
+
+_NO_ROWS = np.zeros(0, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An item with the score that it is ranked by."""
+
+    item: Item
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a question brings up.
+
+    Attributes:
+        chosen: The items that the budgets allow, best first; concepts are never among them.
+        pool: How many items the search by similarity gave.
+        discovered: How many of `chosen` only the graph has found.
+        ppr: `(rows of vectors,)`, Personalized PageRank by row, its greatest value 1; empty in mode `semantic`.
+    """
+
+    chosen: tuple[Scored, ...]
+    pool: int
+    discovered: int
+    ppr: Doubles
+
+
+def rank(
+    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, others: Vectors | None = None
+) -> Ranking:
+    """Rank items for a question.
+
+    Args:
+        graph: The memory.
+        settings: Its settings.
+        query: The question's vector, of unit length.
+        others: `(rows, dimensions)`, the vectors of other conversations in the same database; with `filter = "after"`
+            they take places among the nearest.
+    """
+    kinds = _kinds(settings)
+    similar = _similarities(graph, query)
+    allowed = graph.rows_of(kinds)
+    pool = _nearest(similar, allowed, settings, query, others)
+    if settings.mode == "semantic":
+        scores = {int(row): float(similar[row]) for row in pool if similar[row] > 0}
+        return _within_budgets(graph, settings, scores, pool, np.zeros(0))
+    walked, reached = _diffused(graph, settings, similar, pool)
+    candidates = np.union1d(pool, reached)
+    sims = similar[candidates]
+    if settings.graph_similarity == "none":
+        sims = np.where(np.isin(candidates, pool), sims, 0.0)
+    best = float(sims.max(initial=0.0)) or 1.0
+    total = settings.ppr_weight * walked[candidates] + settings.similarity_weight * sims / best
+    scores = {int(row): float(score) for row, score in zip(candidates, total, strict=True) if score > 0}
+    return _within_budgets(graph, settings, scores, pool, walked)
+
+
+def _kinds(settings: GaamaSettings) -> tuple[str, ...]:
+    """The kinds that take part."""
+    optional = (("concept", settings.concepts), ("reflection", settings.reflections))
+    return ("episode", "fact", *(kind for kind, wanted in optional if wanted))
+
+
+def _similarities(graph: ConceptGraph, query: Vectors) -> Doubles:
+    """Of every row, dead ones 0; exact, so that the order of items does not depend on rounding."""
+    found = similarity(graph.vectors.exact(np.arange(len(graph.vectors)), query))
+    return np.where(graph.vectors.live, found, 0.0)
+
+
+def _nearest(
+    similar: Doubles, allowed: Rows, settings: GaamaSettings, query: Vectors, others: Vectors | None
+) -> Rows:
+    """The pool of nearest rows, best first, equal ones by row.
+
+    The code looks at twice as many rows of the whole database as it wants, at least 20, and leaves out those of other
+    conversations afterwards (0.4).
+    """
+    factor = 10 if settings.mode == "semantic" else 2
+    wanted = max(factor * settings.budget, 80)
+    order = allowed[np.argsort(-similar[allowed], kind="stable")]
+    if settings.filter == "after" and others is not None and len(others):
+        foreign = np.sort(similarity(others.astype(np.float64) @ query.astype(np.float64)))
+        ahead = len(foreign) - np.searchsorted(foreign, similar[order], side="right")
+        order = order[ahead + np.arange(len(order)) < max(2 * wanted, 20)]
+    return order[:wanted]
+
+
+def _diffused(
+    graph: ConceptGraph, settings: GaamaSettings, similar: Doubles, pool: Rows
+) -> tuple[Doubles, Rows]:
+    """PageRank from the best of the pool, by row, its greatest value 1; and the rows that it was walked over."""
+    walked = np.zeros(len(graph.vectors))
+    seeds = pool[: settings.seeds]
+    weight = similar[seeds]
+    if not weight.sum():
+        return walked, _NO_ROWS
+    diffusion = graph.diffusion(_kinds(settings), settings.hub_limit)
+    reached = diffusion.within(seeds, settings.hops)
+    start = np.zeros(len(reached))
+    start[np.searchsorted(reached, seeds)] = weight
+    found = diffusion.among(reached).rank(
+        start, damping=settings.damping, tolerance=settings.tolerance, iterations=settings.iterations
+    )
+    walked[reached] = found / found.max()
+    return walked, reached
+
+
+def _within_budgets(
+    graph: ConceptGraph, settings: GaamaSettings, scores: dict[int, float], pool: Rows, walked: Doubles
+) -> Ranking:
+    """Walk the ranking and take of each kind as many as its budget allows."""
+    left = {"fact": settings.facts, "reflection": settings.reflection_items, "episode": settings.episodes}
+    known = set(pool.tolist())
+    chosen = []
+    for row, score in sorted(scores.items(), key=lambda found: (-found[1], found[0])):
+        item = graph.at(row)
+        if left.get(item.kind, 0) > 0:
+            left[item.kind] -= 1
+            chosen.append(Scored(item, score))
+    discovered = sum(found.item.row not in known for found in chosen)
+    return Ranking(tuple(chosen), len(pool), discovered, walked)

@@ -1,0 +1,116 @@
+"""GAAMA's graph and waiting events as Arrow tables, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import networkx as nx
+import pyarrow as pa
+
+from memory.conversation import Observation
+from memory.errors import BadInput
+from memory.gaama.chunks import Event
+from memory.gaama.graph import WEIGHTS, ConceptGraph, Item
+from memory.tables import vector_column, vector_type, vectors_of
+
+_TIME: pa.DataType = pa.timestamp("us", tz="UTC")
+_TEXTS: pa.DataType = pa.list_(pa.field("element", pa.string()))
+_OBSERVED: pa.DataType = pa.list_(
+    pa.field("element", pa.struct([pa.field("text", pa.string()), pa.field("turns", _TEXTS)]))
+)
+_ITEM: dict[str, pa.DataType] = {
+    "id": pa.string(),
+    "kind": pa.string(),
+    "text": pa.string(),
+    "sequence": pa.int64(),
+    "turn": pa.string(),
+    "session": pa.string(),
+    "time": _TIME,
+    "belief": pa.float64(),
+    "origin": pa.string(),
+}
+_FIELDS: list[tuple[str, pa.DataType]] = [*_ITEM.items(), ("sources", _TEXTS)]
+NODES = pa.schema(_FIELDS)
+"""Columns of the nodes, without their vectors; `sources` are the turns that a node stands on."""
+EDGES = pa.schema([("source", pa.string()), ("type", pa.string()), ("target", pa.string())])
+WAITING = pa.schema(
+    [
+        pa.field("turn", pa.string()),
+        pa.field("session", pa.string()),
+        pa.field("time", _TIME),
+        pa.field("speaker", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("first", pa.bool_()),
+        pa.field("observed", _OBSERVED),
+    ]
+)
+STATE = pa.schema(
+    [
+        pa.field("dimensions", pa.int64()),
+        pa.field("sequence", pa.int64()),
+        pa.field("last_episode", pa.string()),
+        pa.field("failed", pa.int64()),
+        pa.field("unembedded", pa.int64()),
+    ]
+)
+"""One row: what the memory knows beside its items."""
+
+
+def graph_tables(graph: ConceptGraph) -> dict[str, pa.Table]:
+    """The tables `nodes` and `edges`; rows in the order they came to be."""
+    items = list(graph.items.values())
+    rows = [
+        {name: getattr(item, name) for name in _ITEM} | {"sources": list(graph.turns_of(item))}
+        for item in items
+    ]
+    nodes = pa.Table.from_pylist(rows, schema=NODES)
+    vectors = vector_column(graph.vectors.matrix[[item.row for item in items]])
+    nodes = nodes.append_column(pa.field("vector", vector_type(graph.vectors.dimensions)), vectors)
+    joined = sorted(graph.topology.edges(data=True), key=lambda edge: edge[2]["order"])
+    edges = [{"source": s, "type": data["type"], "target": t} for s, t, data in joined]
+    return {"nodes": nodes, "edges": pa.Table.from_pylist(edges, schema=EDGES)}
+
+
+def graph_of(tables: Mapping[str, pa.Table], dimensions: int) -> ConceptGraph:
+    """The graph of the tables `nodes` and `edges`.
+
+    Raises:
+        BadInput: If they do not fit one another.
+    """
+    graph = ConceptGraph(dimensions)
+    try:
+        kept = tables["nodes"].drop_columns(["vector", "sources"]).to_pylist()
+        for row, vector in zip(kept, vectors_of(tables["nodes"], dimensions), strict=True):
+            graph.add(Item(row=-1, **row), vector)
+        for row in tables["edges"].to_pylist():
+            if row["type"] not in WEIGHTS or not {row["source"], row["target"]} <= graph.items.keys():
+                raise ValueError("an edge has an unknown type or end")
+            graph.join(row["type"], row["source"], row["target"])
+    except (KeyError, ValueError, nx.NetworkXError) as error:
+        raise BadInput(f"the memory's tables do not fit one another ({error}); build it again") from error
+    return graph
+
+
+def waiting_table(waiting: Sequence[Event], observed: Mapping[str, Sequence[Observation]]) -> pa.Table:
+    """The events that wait for their chunk to be full, with what was observed of them."""
+    rows = [
+        {
+            **{name: getattr(event, name) for name in WAITING.names[:-1]},
+            "observed": [
+                {"text": found.text, "turns": list(found.turns)} for found in observed.get(event.turn, ())
+            ],
+        }
+        for event in waiting
+    ]
+    return pa.Table.from_pylist(rows, schema=WAITING)
+
+
+def waiting_of(table: pa.Table) -> tuple[list[Event], dict[str, list[Observation]]]:
+    """The events that wait, and what was observed by the turn that it ends with."""
+    events, observed = [], {}
+    for row in table.to_pylist():
+        found = [Observation(each["text"], tuple(each["turns"])) for each in row.pop("observed")]
+        events.append(Event(**row))
+        if found:
+            observed[row["turn"]] = found
+    return events, observed

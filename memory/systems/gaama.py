@@ -1,0 +1,160 @@
+"""`gaama`: graph-augmented associative memory (Paul et al., 2026; facts on GAAMA, sections 0 to 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel
+
+from memory.conversation import Observation, Query, Session
+from memory.errors import CallFailed
+from memory.extraction import Extraction
+from memory.gaama import tables as stored
+from memory.gaama.chunks import Event, events, full_chunks
+from memory.gaama.construction import Builder
+from memory.gaama.graph import ConceptGraph
+from memory.gaama.packing import rendered, trimmed
+from memory.gaama.retrieval import Scored, rank
+from memory.gaama.settings import GAAMA_PROFILES, GaamaSettings
+from memory.models import ChatRequest, Vectors
+from memory.prompts import concept_facts, reflections
+from memory.protocol import Models, Recall, Size, Source
+
+
+class Gaama:
+    """Turns are kept verbatim; a language model hangs facts, concepts and reflections on them, chunk by chunk.
+
+    What it extracts depends on what it remembers, so it asks the builder itself, in order.
+    """
+
+    Settings: ClassVar[type[BaseModel]] = GaamaSettings
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = GAAMA_PROFILES
+    needs_extractions: ClassVar[bool] = False
+    asks: ClassVar[frozenset[str]] = frozenset({"builder", "embedder"})
+    sees_evidence: ClassVar[bool] = False
+    prompts: ClassVar[tuple[ChatRequest, ...]] = (concept_facts.request((), ()), reflections.request(()))
+
+    def __init__(self, settings: GaamaSettings, models: Models) -> None:
+        self.settings = settings
+        self.models = models
+        self.graph = ConceptGraph(models.embedder.dimensions)
+        self.builder = Builder(self.graph, settings, models.builder, models.embedder)
+        self.others: Vectors = np.zeros((0, models.embedder.dimensions), np.float32)
+        self.waiting: list[Event] = []
+        self.observed: dict[str, list[Observation]] = {}
+
+    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
+        """The session's episodes; what is read in them is not known before."""
+        return [event.text for event in events(session, captions=self.settings.captions)]
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Work in the chunks that the session fills; what is left of it waits for the next, or for `finish`.
+
+        Raises:
+            CallFailed: If a fault of transport keeps a reply or a vector back; build the memory anew.
+            CallRefused: If no further call may be made.
+        """
+        for found in session.observations:
+            self.observed.setdefault(found.turns[-1], []).append(found)
+        waiting = [*self.waiting, *events(session, captions=self.settings.captions)]
+        chunks, self.waiting = full_chunks(waiting, self.settings.chunk_words)
+        self._work_in(chunks)
+
+    def finish(self) -> None:
+        """Work in the last chunk, full or not.
+
+        Raises:
+            CallFailed: As `remember`.
+            CallRefused: As `remember`.
+        """
+        chunk, self.waiting = self.waiting, []
+        self._work_in([chunk] if chunk else [])
+
+    def _work_in(self, chunks: Sequence[Sequence[Event]]) -> None:
+        for chunk in chunks:
+            observed = [found for event in chunk for found in self.observed.pop(event.turn, [])]
+            self.builder.work_in(chunk, observed)
+
+    def beside(self, vectors: Vectors) -> None:
+        """Show the memory the vectors of other conversations in the same database, `(rows, dimensions)`.
+
+        The published code took the nearest of all before it left out the others' (facts, 0.4).
+        """
+        self.others = vectors
+
+    def recall(self, query: Query) -> Recall:
+        """Facts, reflections and episodes for a question, within the settings' words.
+
+        Raises:
+            CallFailed: If the question has no vector, or as `finish`, where turns still wait.
+        """
+        return self.recall_within(query, self.settings.max_words)
+
+    def recall_within(self, query: Query, words: int | None) -> Recall:
+        """As `recall`, within a number of words; none is no limit."""
+        self.finish()
+        embedded = self.models.embedder.embed([query.text])
+        if embedded.failures:
+            raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
+        found = rank(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
+        shown = trimmed(found.chosen, self.settings, words)
+        flags = {
+            "chunks_without_facts": self.builder.failed > 0,
+            "items_without_vector": self.builder.unembedded > 0,
+            "trimmed": len(shown) < len(found.chosen),
+            "found_by_graph_alone": found.discovered > 0,
+            "nothing_found": not shown,
+        }
+        return Recall(
+            context=rendered(shown),
+            provenance=self._provenance(shown),
+            items=len(shown),
+            flags=tuple(name for name, up in flags.items() if up),
+        )
+
+    def _provenance(self, shown: Sequence[Scored]) -> tuple[Source, ...]:
+        """The turns that the items stand on, each with the score of the best item on it; equal ones in its order."""
+        best: dict[str, float] = {}
+        for found in shown:
+            for turn in self.graph.turns_of(found.item):
+                best[turn] = max(best.get(turn, 0.0), found.score)
+        return tuple(Source(turn, score) for turn, score in sorted(best.items(), key=lambda turn: -turn[1]))
+
+    def size(self) -> Size:
+        """Items, edges, and the bytes of the tables."""
+        nbytes = sum(table.nbytes for table in self.tables().values())
+        return Size(len(self.graph), self.graph.topology.number_of_edges(), nbytes)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables `nodes`, `edges`, `waiting` and `state`."""
+        state = {
+            "dimensions": self.graph.vectors.dimensions,
+            "sequence": self.graph.sequence,
+            "last_episode": self.graph.last_episode,
+            "failed": self.builder.failed,
+            "unembedded": self.builder.unembedded,
+        }
+        return {
+            **stored.graph_tables(self.graph),
+            "waiting": stored.waiting_table(self.waiting, self.observed),
+            "state": pa.Table.from_pylist([state], schema=stored.STATE),
+        }
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: GaamaSettings, models: Models) -> Self:
+        """The memory of its tables.
+
+        Raises:
+            BadInput: If they do not fit one another.
+        """
+        system = cls(settings, models)
+        state = tables["state"].to_pylist()[0]
+        system.graph = stored.graph_of(tables, state["dimensions"])
+        system.graph.sequence, system.graph.last_episode = state["sequence"], state["last_episode"]
+        system.builder = Builder(system.graph, settings, models.builder, models.embedder)
+        system.builder.failed, system.builder.unembedded = state["failed"], state["unembedded"]
+        system.waiting, system.observed = stored.waiting_of(tables["waiting"])
+        return system

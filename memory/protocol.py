@@ -100,6 +100,9 @@ class MemorySystem(Protocol):
     sees_evidence: ClassVar[bool]
     """True for `oracle` alone."""
 
+    # A system that asks a builder also has `prompts`, a tuple with one request of each kind that it makes: another
+    # wording builds its memories anew.
+
     def __init__(self, settings: Any, models: Models) -> None: ...
 
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:

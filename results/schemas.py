@@ -39,6 +39,7 @@ _EDGE = pa.struct(
         pa.field("attributes", _ATTRIBUTES),
     ]
 )
+_OBSERVATION = pa.struct([pa.field("text", pa.string()), pa.field("turns", _TEXTS)])
 _DROPPED = pa.struct([("kind", pa.string()), ("detail", pa.string())])
 
 TURNS = _schema(
@@ -52,6 +53,7 @@ TURNS = _schema(
     pa.field("text", pa.string()),
     pa.field("caption", pa.string()),
     pa.field("content", pa.string()),  # hash of speaker, text and caption: what an extraction is bought for
+    pa.field("observations", pa.list_(_OBSERVATION)),  # what the benchmark states that ends with this turn
 )
 
 QUESTIONS = _schema(

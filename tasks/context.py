@@ -253,12 +253,21 @@ def open_memory(arm: Mapping[str, Any], work: Work) -> MemorySystem:
 
 def memory_models(work: Work) -> Models:
     """The models that a memory system may use."""
-    return Models(open_chat(work, "query"), open_embedder(work))
+    return Models(
+        open_chat(work, "query"),
+        open_embedder(work),
+        open_chat(work, "extractor", work.params.get("repeat", 0)),
+    )
 
 
 def query_prompt_hash() -> str:
     """Hash of the prompt that reads a question for its entities."""
     return request_hash(query_entities.request("question"))
+
+
+def builder_prompts_hash(system: type[MemorySystem]) -> str:
+    """Hash of the prompts with which a system asks its builder."""
+    return "-".join(request_hash(prompt) for prompt in getattr(system, "prompts", ()))
 
 
 def totals_now() -> Totals:

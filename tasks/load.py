@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from memory.conversation import Conversations, History, Question, Session, Turn
+from memory.conversation import Conversations, History, Observation, Question, Session, Turn
 from memory.errors import BadInput
 from results.schemas import QUESTIONS, TURNS
 from results.tables import from_rows
@@ -77,6 +77,11 @@ def turns_table(conversations: Conversations) -> pa.Table:
             "text": turn.text,
             "caption": turn.caption,
             "content": content_id(turn),
+            "observations": [
+                {"text": found.text, "turns": list(found.turns)}
+                for found in session.observations
+                if found.turns[-1] == turn.id
+            ],
         }
         for history in conversations.histories.values()
         for session in history.sessions
@@ -134,7 +139,7 @@ def made(conversations: Conversations) -> Made:
     return Made(tables, counts)
 
 
-STAGE = Stage("load", 1, make)
+STAGE = Stage("load", 2, make)
 
 
 def histories_of(turns: pa.Table) -> dict[str, History]:
@@ -151,7 +156,13 @@ def histories_of(turns: pa.Table) -> dict[str, History]:
 def _session(history: str, rows: list[dict[str, Any]]) -> Session:
     turns = tuple(Turn(r["turn"], r["role"], r["speaker"], r["text"], r["caption"]) for r in rows)
     first = rows[0]
-    return Session(first["session"], history, first["session_position"], first["date"], turns)
+    # A run that an earlier version began has no such column.
+    observed = tuple(
+        Observation(found["text"], tuple(found["turns"]))
+        for row in rows
+        for found in row["observations"] or ()
+    )
+    return Session(first["session"], history, first["session_position"], first["date"], turns, observed)
 
 
 def questions_of(questions: pa.Table) -> list[Question]:

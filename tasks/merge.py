@@ -1,4 +1,8 @@
-"""Stage `merge`: the extractions of some histories become one memory each: sequential, deterministic and free."""
+"""Stage `merge`: some histories become one memory each.
+
+From extractions that is sequential, deterministic and free. A system whose extraction must see its memory asks its
+builder here, in order within a history; what was bought is found again, so that a killed run goes on where it was.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import pyarrow.compute as pc
 
 from memory.conversation import History, Session
 from memory.errors import CallFailed
-from memory.protocol import MemorySystem
+from memory.protocol import Finishing, MemorySystem
 from memory.systems import find
 from tasks.context import open_memory
 from tasks.extract import extracted, require_extracted
@@ -64,7 +68,14 @@ def remembered(work: Work, name: str) -> MemorySystem:
     extractions = extracted(work)
     for session in in_order(history, condition["settings"]):
         memory.remember(session, extractions)
+    if isinstance(memory, Finishing):
+        memory.finish()
     return memory
+
+
+def built_beforehand(system: type[MemorySystem]) -> bool:
+    """Whether this stage builds a system's memories; others are as quickly made anew for each recall."""
+    return system.needs_extractions or "builder" in system.asks
 
 
 def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ...]:
@@ -72,7 +83,7 @@ def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ..
     return history.by_date() if settings.get("session_order") == "date" else history.sessions
 
 
-STAGE = Stage("merge", 2, make)
+STAGE = Stage("merge", 3, make)
 
 
 def merged(work: Work, history: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from memory.systems import find
 from results.schemas import QUESTIONS
 from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
-from tasks.context import declared, query_prompt_hash
+from tasks.context import builder_prompts_hash, declared, query_prompt_hash
 from tasks.failures import check_share
 from tasks.prompts.answer import Profile
 from tasks.runs import Run
@@ -187,6 +187,15 @@ class Plan:
             **(self._vectors() if asks_embedder else {"models": {}}),
         }
 
+    def _building_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
+        params = self._memory_params(condition, batch)
+        system = find(condition.system)
+        if "builder" in system.asks:
+            params["models"] = {**params["models"], **declared(self._study.models, "extractor")}
+            params["repeat"] = self._study.repeat
+            params["builder_prompts"] = builder_prompts_hash(system)
+        return params
+
     def _vectors(self) -> dict[str, Any]:
         """What a work depends on that reads vectors; memories are built anew when vectors come after all."""
         params: dict[str, Any] = {"models": declared(self._study.models, "embedder")}
@@ -197,11 +206,11 @@ class Plan:
         self._without_vector = sum(part.counts["failed"] for part in embedded)
 
     def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
-        """Artefacts of stage `merge`, by batch of the condition; only for systems that are built from extractions."""
+        """Artefacts of stage `merge`, by batch of the condition; only for systems that are built beforehand."""
         works = [
-            self._work(merge.STAGE, f"{c.name}-{b.name}", self._memory_params(c, b), base)
+            self._work(merge.STAGE, f"{c.name}-{b.name}", self._building_params(c, b), base)
             for c, b in self._arms(batches)
-            if find(c.system).needs_extractions
+            if merge.built_beforehand(find(c.system))
         ]
         return {artefact.batch: artefact for artefact in self._stage(merge.STAGE, works)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import bm25s
 import numpy as np
@@ -14,7 +14,7 @@ from memory.conversation import Query, Session
 from memory.extraction import Extraction
 from memory.models import Vectors
 from memory.protocol import Models, Recall, Source
-from memory.systems.keeping import RankingSettings, TurnKeeper
+from memory.systems.keeping import RANKING_PROFILES, RankingSettings, TurnKeeper
 from memory.systems.turns import RULE
 
 
@@ -31,6 +31,7 @@ class BM25(TurnKeeper[BM25Settings]):
     """The `k` turns that share the rarest words with the question; equal ones in the order of the memory."""
 
     Settings: ClassVar[type[BaseModel]] = BM25Settings
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = RANKING_PROFILES
 
     def __init__(self, settings: BM25Settings, models: Models) -> None:
         super().__init__(settings, models)
@@ -44,12 +45,16 @@ class BM25(TurnKeeper[BM25Settings]):
 
     def recall(self, query: Query) -> Recall:
         """The best turns, best first."""
+        return self.recall_within(query, self.settings.max_words)
+
+    def recall_within(self, query: Query, words: int | None) -> Recall:
+        """As `recall`, within a number of words; none shows `k` turns."""
         scores = self._scores(query.text)
         order = np.argsort(-scores, kind="stable")
-        ranked = order[: max(self.settings.k, self.settings.ranked)]
-        shown = [self.turns[position] for position in order[: self.settings.k]]
+        shown = self.best(order.tolist(), self.settings.k, words)
+        ranked = order[: max(self.settings.k, self.settings.ranked, len(shown))]
         return Recall(
-            context=RULE.join(self.shown(shown)),
+            context=RULE.join(shown),
             provenance=tuple(Source(self.turns[i].turn.id, float(scores[i])) for i in ranked),
             items=len(shown),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from memory.errors import CallFailed
 from memory.extraction import Extraction
 from memory.models import Vectors
 from memory.protocol import Models, Recall, Size, Source
-from memory.systems.keeping import RankingSettings, TurnKeeper
+from memory.systems.keeping import RANKING_PROFILES, RankingSettings, TurnKeeper
 from memory.systems.turns import RULE, stored
 from memory.tables import vector_column, vectors_of
 from memory.vectors import VectorIndex
@@ -27,6 +27,7 @@ class Flat(TurnKeeper[FlatSettings]):
     """The `k` turns nearest to the question; no floor; equal ones in the order of the memory."""
 
     Settings: ClassVar[type[BaseModel]] = FlatSettings
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = RANKING_PROFILES
     asks: ClassVar[frozenset[str]] = frozenset({"embedder"})
 
     def __init__(self, settings: FlatSettings, models: Models) -> None:
@@ -53,21 +54,26 @@ class Flat(TurnKeeper[FlatSettings]):
         Raises:
             CallFailed: If the question has no vector.
         """
+        return self.recall_within(query, self.settings.max_words)
+
+    def recall_within(self, query: Query, words: int | None) -> Recall:
+        """As `recall`, within a number of words; none shows `k` turns."""
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
-        ranked = self._ranked(embedded.vectors[0])
-        shown = [self.turns[position] for position, _ in ranked[: self.settings.k]]
+        least = max(self.settings.k, self.settings.ranked)
+        ranked = self._ranked(embedded.vectors[0], least if words is None else len(self.turns))
+        shown = self.best([position for position, _ in ranked], self.settings.k, words)
+        ranked = ranked[: max(least, len(shown))]
         return Recall(
-            context=RULE.join(self.shown(shown)),
+            context=RULE.join(shown),
             provenance=tuple(Source(self.turns[position].turn.id, score) for position, score in ranked),
             items=len(shown),
             flags=("turns_without_vector",) if len(self.positions) < len(self.turns) else (),
         )
 
-    def _ranked(self, vector: Vectors) -> list[tuple[int, float]]:
+    def _ranked(self, vector: Vectors, count: int) -> list[tuple[int, float]]:
         """Positions and cosines of the nearest turns."""
-        count = max(self.settings.k, self.settings.ranked)
         rows, values = self.vectors.nearest(self.vectors.unit(vector), count)
         return [(self.positions[row], float(value)) for row, value in zip(rows, values, strict=True)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
@@ -29,11 +29,20 @@ class RankingSettings(TurnSettings):
     """Settings of every system that ranks turns."""
 
     k: int = Field(5, ge=1)
-    """How many turns the context shows."""
+    """How many turns the context shows, unless `max_words` says how many words."""
+    max_words: int | None = Field(None, ge=1)
+    """Most words of the context: it takes turns, best first, and ends before the first that does not fit."""
     ranked: int = Field(50, ge=1)
     """How many turns the provenance ranks at least. Evidence further down counts as not found: on LoCoMo that
     lowers MRR by .002."""
 
+
+RANKING_PROFILES: Mapping[str, Mapping[str, Any]] = {
+    "published": {"show_dates": False},
+    "improved": {},
+    "tuned": {"text": "dated", "max_words": 1000},
+}
+"""`tuned` is the RAG baseline of GAAMA: turns with date and caption, 1,000 words (facts on GAAMA, section 10)."""
 
 S = TypeVar("S", bound=TurnSettings)
 
@@ -73,6 +82,18 @@ class TurnKeeper(Generic[S]):
         system = cls(settings, models)
         system.turns = from_table(tables["turns"])
         return system
+
+    def best(self, order: Sequence[int], k: int, words: int | None) -> list[str]:
+        """The first turns of a ranking as a context shows them: `k` of them, or as many as a number of words holds."""
+        if words is None:
+            return self.shown([self.turns[position] for position in order[:k]])
+        texts = []
+        for text in self.shown([self.turns[position] for position in order]):
+            words -= len(text.split())
+            if words < 0:
+                break
+            texts.append(text)
+        return texts
 
     def shown(self, turns: list[StoredTurn]) -> list[str]:
         """Turns as the context shows them."""

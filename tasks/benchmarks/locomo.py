@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from memory.conversation import Conversations, History, Question, Session, Turn, turn_id
+from memory.conversation import Conversations, History, Observation, Question, Session, Turn, turn_id
 from memory.errors import BadInput
 from tasks.benchmarks.dates import locomo_date
 from tasks.benchmarks.reading import checked, rows, sha256, shortened
@@ -70,12 +70,17 @@ class _Question(BaseModel):
     answer: _Answer = None
 
 
+_Observed = Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]
+"""A sentence and the turns that it stands on, as one id or several."""
+
+
 class _Sample(BaseModel):
     model_config = ConfigDict(strict=True)
 
     sample_id: _Filled
     conversation: dict[str, Any]
     qa: list[_Question]
+    observation: dict[str, dict[str, list[_Observed]]] = {}
 
 
 class _Place(NamedTuple):
@@ -113,8 +118,10 @@ def load(path: Path, benchmark: str) -> Conversations:
         if sample.sample_id in histories:
             raise BadInput(f"{where}: this conversation stands in the file twice; remove one of the rows")
         sessions = _sessions(sample.conversation, where, notes)
-        histories[sample.sample_id] = _history(sample, sessions, where)
-        questions += _questions(sample, _places(sessions, where), benchmark, notes)
+        places = _places(sessions, where)
+        observed = _observations(sample, places, notes)
+        histories[sample.sample_id] = _history(sample, sessions, observed, where)
+        questions += _questions(sample, places, benchmark, notes)
     if not questions:
         raise BadInput(f"{path}: holds no question of the benchmark {benchmark}; give LoCoMo's own file")
     digest = sha256(path)
@@ -146,7 +153,12 @@ def _sessions(conversation: Mapping[str, Any], where: str, notes: Counter[str]) 
     return sessions
 
 
-def _history(sample: _Sample, sessions: Mapping[str, _Session], where: str) -> History:
+def _history(
+    sample: _Sample,
+    sessions: Mapping[str, _Session],
+    observed: Mapping[int, list[Observation]],
+    where: str,
+) -> History:
     speakers = checked(_Speakers, sample.conversation, f"{where}: conversation")
     roles = {speakers.speaker_a: "user", speakers.speaker_b: "assistant"}
     read = []
@@ -161,7 +173,8 @@ def _history(sample: _Sample, sessions: Mapping[str, _Session], where: str) -> H
             name = turn_id(sample.sample_id, position, index)
             turns.append(Turn(name, roles[turn.speaker], turn.speaker, turn.text, turn.blip_caption or None))
         date = _date(session.date_time, f"{where}: {key}_date_time")
-        read.append(Session(key, sample.sample_id, position, date, tuple(turns)))
+        found = tuple(observed.get(position, ()))
+        read.append(Session(key, sample.sample_id, position, date, tuple(turns), found))
     return History(sample.sample_id, tuple(read))
 
 
@@ -183,6 +196,25 @@ def _places(sessions: Mapping[str, _Session], where: str) -> dict[str, _Place]:
                 )
             places[turn.dia_id] = _Place(position, index)
     return places
+
+
+def _observations(
+    sample: _Sample, places: Mapping[str, _Place], notes: Counter[str]
+) -> dict[int, list[Observation]]:
+    """What the file states of each session, by the position of the session of its last source turn.
+
+    A large model wrote these sentences, with the whole conversation in view.
+    """
+    found: dict[int, list[Observation]] = {}
+    for by_speaker in sample.observation.values():
+        for text, references in (said for sentences in by_speaker.values() for said in sentences):
+            stands_on = resolve([references] if isinstance(references, str) else references, places).places
+            if not isinstance(text, str) or not text.strip() or not stands_on:
+                notes["observations that name no turn left out"] += 1
+                continue
+            turns = tuple(turn_id(sample.sample_id, *place) for place in stands_on)
+            found.setdefault(stands_on[-1].session, []).append(Observation(text.strip(), turns))
+    return found
 
 
 def _questions(

@@ -19,7 +19,13 @@ _ABOVE_FLOOR = 0.01
 
 # Tokens of replies. A fact alone, a verdict with one sentence, some entities of a question; any other task.
 ANSWER = Span(1, 60)
-_SIZES = {"answer": ANSWER, "judge": Span(4, 60), "query_entities": Span(4, 120)}
+_SIZES = {
+    "answer": ANSWER,
+    "judge": Span(4, 60),
+    "query_entities": Span(4, 120),
+    "concept_facts": Span(100, 2_000),  # of some fifteen turns
+    "reflections": Span(10, 600),
+}
 _OTHER = Span(1, 500)
 # The offline extractor's replies have on the average as many tokens as the turn and 90 more: 352 on LongMemEval's
 # turns of 261, 126 on LoCoMo's of 32, 106 on the sample's of 17.
@@ -33,7 +39,7 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
     Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
     """
     match request.task:
-        case "extract" | "query_entities":
+        case "extract" | "query_entities" | "concept_facts" | "reflections":
             return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "answer":
             return f"answer {call_id[:12]}"

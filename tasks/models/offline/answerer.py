@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -89,6 +89,16 @@ class _Span:
 
     text: str
     score: float
+
+
+def answer_request(inputs: Mapping[str, str]) -> str:
+    """The reply to a request of the task `answer`."""
+    return answer(
+        inputs["question"],
+        inputs["context"],
+        abstains=inputs.get("profile") == "improved",
+        question_date=inputs.get("question_date"),
+    )
 
 
 def answer(question: str, context: str, *, abstains: bool, question_date: str | None = None) -> str:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from memory.errors import BadInput
 
+Inputs = Mapping[str, str]
+
 # Raised whenever a procedure would reply differently to the same inputs: it is part of the call's id.
-VERSIONS = {"noun-phrases": "1", "extractive": "1", "lexical": "1"}
+VERSIONS = {"noun-phrases": "1", "locomo-observations": "1", "extractive": "1", "lexical": "1"}
+
+_EXTRACTING = {
+    "extract": "extractor:extract_turn",
+    "query_entities": "extractor:entities_of",
+    "reflections": "concept_facts:no_reflections",
+}
+_PROCEDURES: Mapping[str, Mapping[str, str]] = {
+    "noun-phrases": {**_EXTRACTING, "concept_facts": "concept_facts:stated"},
+    "locomo-observations": {**_EXTRACTING, "concept_facts": "concept_facts:observed"},
+    "extractive": {"answer": "answerer:answer_request"},
+    "lexical": {"judge": "judge:judge_request"},
+}
+"""By model and task, the module and function: imported when asked for, so that listing models loads no word lists."""
 
 
 class OfflineChat:
     """One of the offline models.
 
-    `noun-phrases` extracts and names query entities, `extractive` answers, `lexical` judges.
+    `noun-phrases` extracts and names query entities, `extractive` answers, `lexical` judges; `locomo-observations` is
+    `noun-phrases` with the facts that LoCoMo's own file states.
 
     Raises:
         BadInput: If there is no model of that name.
@@ -25,40 +42,18 @@ class OfflineChat:
         self.name = name
         self.version = VERSIONS[name]
 
-    def complete(self, task: str, inputs: Mapping[str, str]) -> str:
+    def complete(self, task: str, inputs: Inputs) -> str:
         """The reply to a request's task, from the fields that its prompt was rendered from.
 
         Raises:
             ValueError: If the model does not do this task.
             KeyError: If an input of the task is missing.
         """
-        # Imported where they are used: listing the models should not load word lists.
-        match self.name, task:
-            case "noun-phrases", "extract":
-                from tasks.models.offline.extractor import extract
-
-                return extract(inputs["role"], inputs["text"])
-            case "noun-phrases", "query_entities":
-                from tasks.models.offline.extractor import query_entities
-
-                return query_entities(inputs["question"])
-            case "extractive", "answer":
-                from tasks.models.offline.answerer import answer
-
-                return answer(
-                    inputs["question"],
-                    inputs["context"],
-                    abstains=inputs.get("profile") == "improved",
-                    question_date=inputs.get("question_date"),
-                )
-            case "lexical", "judge":
-                from tasks.models.offline.judge import judge
-
-                return judge(
-                    inputs["question"],
-                    inputs["reference"],
-                    inputs["answer"],
-                    question_type=inputs.get("type", ""),
-                    abstention=inputs.get("abstention") == "true",
-                )
-        raise ValueError(f"the offline model {self.name} does not do the task {task}")
+        place = _PROCEDURES[self.name].get(task)
+        if place is None:
+            raise ValueError(f"the offline model {self.name} does not do the task {task}")
+        module, _, function = place.partition(":")
+        procedure: Callable[[Inputs], str] = getattr(
+            import_module(f"tasks.models.offline.{module}"), function
+        )
+        return procedure(inputs)

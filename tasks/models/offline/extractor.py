@@ -7,7 +7,7 @@ clause does. Labels are guessed from word lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.extraction import LABELS
@@ -60,6 +60,16 @@ class _Chosen:
     key: str
     phrase: Phrase
     clause: _Clause
+
+
+def extract_turn(inputs: Mapping[str, str]) -> str:
+    """The reply to a request of the task `extract`."""
+    return extract(inputs["role"], inputs["text"])
+
+
+def entities_of(inputs: Mapping[str, str]) -> str:
+    """The reply to a request of the task `query_entities`."""
+    return query_entities(inputs["question"])
 
 
 def extract(role: str, text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 
 from tasks.models.offline.tokens import content, is_number, stems
@@ -30,6 +31,17 @@ _RUBRIC = re.compile(
 )
 _COUNTED = re.compile(r"\bhow (?:many|much|old|long|often)\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\border\b|\bfirst\b.*\bthen\b|\bchronolog", re.IGNORECASE | re.DOTALL)
+
+
+def judge_request(inputs: Mapping[str, str]) -> str:
+    """The reply to a request of the task `judge`."""
+    return judge(
+        inputs["question"],
+        inputs["reference"],
+        inputs["answer"],
+        question_type=inputs.get("type", ""),
+        abstention=inputs.get("abstention") == "true",
+    )
 
 
 def judge(

@@ -35,18 +35,20 @@ def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
 
 def _lines(graph: MemoryGraph, subgraph: Subgraph) -> Iterator[str]:
     yield "Nodes:"
-    yield from (_node_line(graph, graph.node(found.id)) for found in subgraph.nodes)
+    yield from (node_line(graph, graph.node(found.id)) for found in subgraph.nodes)
     yield "Edges:"
-    yield from (_edge_line(graph, edge) for edge in subgraph.edges)
+    yield from (edge_line(graph, edge) for edge in subgraph.edges)
 
 
-def _node_line(graph: MemoryGraph, node: Node) -> str:
+def node_line(graph: MemoryGraph, node: Node) -> str:
+    """A node as the context shows it."""
     content = f" ({_flat(node.content)})" if node.content else ""
     attributes = _attributes(graph, node.attributes)
     return f"[{_flat(node.label)}] {_flat(node.title)}{content}{attributes}{_said(graph, node)}"
 
 
-def _edge_line(graph: MemoryGraph, edge: Edge) -> str:
+def edge_line(graph: MemoryGraph, edge: Edge) -> str:
+    """An edge as the context shows it."""
     source, target = _flat(graph.node(edge.source).title), _flat(graph.node(edge.target).title)
     arrow = f"{_flat(edge.relationship)}{_attributes(graph, edge.attributes)}"
     return f"{source} --[{arrow}]--> {target}{_said(graph, edge)}"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from results.token_metrics import alternatives
 from tasks.models.offline.tokens import content, is_number, stems
 
-RIGHT = 0.6
+RIGHT = 0.7
 """Share of the reference's own words that makes an answer right: chosen by `tasks.probe_judge` on one half of the
 published verdicts."""
 

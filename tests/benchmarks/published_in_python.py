@@ -126,7 +126,7 @@ class PublishedMemory:
         whole = {
             "nodes": self.nodes,
             "edges": self.edges,
-            "vector_index": {id: list(map(float, vector)) for id, vector in self.vector_index.items()},
+            "vector_index": {id: list(vector) for id, vector in self.vector_index.items()},
             "title_index": self.title_index,
             "attribute_index": {},
             "sessions": self.sessions,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 from pydantic import BaseModel
 
-from memory.conversation import Query, Session
+from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
 from memory.models import ChatModel, Embedder
 
@@ -95,3 +95,19 @@ class MemorySystem(Protocol):
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: Any, models: Models) -> Self:
         """The memory that `tables` came from: it recalls and remembers exactly as the first would."""
+
+
+@runtime_checkable
+class Traceable(Protocol):
+    """What a memory system may offer beside `MemorySystem`: it says what it holds of a turn.
+
+    With it, a miss can be told apart: whether the memory has lost a turn, or holds it and did not recall it.
+    """
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The texts that the memory holds of a turn, each as a context would show it, on lines of its own.
+
+        A text is of a turn if it stands on it, alone or among others: the turn itself, or a node, an edge, a fact,
+        an episode made or changed by it. What stands on nearly every turn and says nothing of this one, such as a
+        node of its speaker, is left out. No model is asked and nothing changes.
+        """

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memory.attributes import Attributes, Version
+from memory.conversation import Turn
+from memory.extraction import is_speaker
 from memory.graph import Edge, MemoryGraph, Node
 from memory.retrieval import Subgraph
 
@@ -31,6 +33,22 @@ def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
             break
     text = "\n".join(lines)
     return text if limit is None or len(text) <= limit else f"{text[:limit]}\n{CUT}"
+
+
+def lines_on(graph: MemoryGraph, turn: Turn) -> list[str]:
+    """The lines, as `serialise` writes them, of all nodes and edges that stand on a turn.
+
+    The node of the turn's speaker is there only if a value of its attributes is from this turn.
+    """
+    nodes = (node for node in graph.nodes() if turn.id in node.sources and _tells_of(node, turn))
+    edges = (edge for edge in graph.edges() if turn.id in edge.sources)
+    return [*(node_line(graph, node) for node in nodes), *(edge_line(graph, edge) for edge in edges)]
+
+
+def _tells_of(node: Node, turn: Turn) -> bool:
+    if not is_speaker(node.label, node.title, turn):
+        return True
+    return any(version.turn == turn.id for held in node.attributes.values() for version in held)
 
 
 def _lines(graph: MemoryGraph, subgraph: Subgraph) -> Iterator[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from memory.calibration import calibrated
-from memory.conversation import Query, Session
+from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
 from memory.graph import MemoryGraph, Moment
 from memory.merge import ToMerge, descriptor, merge_turns, prepared
@@ -20,7 +20,7 @@ from memory.profiles import GRAPH_PROFILES, RETRIEVAL_FIELDS, GraphSettings
 from memory.prompts import query_entities
 from memory.protocol import Models, Recall, Size
 from memory.retrieval import expand, find_roots, provenance
-from memory.serialise import CUT, serialise
+from memory.serialise import CUT, lines_on, serialise
 from memory.tables import from_tables, to_tables
 from memory.validation import QueryEntity, check_extraction, read_entities
 
@@ -130,6 +130,10 @@ class GraphMemory:
         other.graph.settings = settings
         _, other.floor = _thresholds(settings, self.models.embedder)
         return other
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The lines of the nodes and edges that stand on a turn."""
+        return lines_on(self.graph, turn)
 
     def size(self) -> Size:
         """Nodes, edges, and the bytes of the graph's tables."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import blocks, caching, completing
+from flows import blocks, caching, completing, probing
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(caching.app, name="cache")
 app.add_typer(blocks.app, name="blocks")
+app.add_typer(probing.app, name="probe")
 
 
 class _TablesByDefault(typer.core.TyperGroup):
@@ -137,6 +138,25 @@ def estimate(
         histories=histories,
         as_json=json,
     )
+
+
+@app.command()
+def calibrate(
+    embedder: Annotated[str, typer.Option(help="provider:model.")] = "offline:minilm",
+    store: Annotated[Path, typer.Option(help="Folder of calls that all runs share.")] = Path("results/store"),
+    to: Annotated[
+        Path | None, typer.Option(help="Write the thresholds to this TOML file, for `run --thresholds`.")
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(help="Write the trade-off curve to this folder, as Parquet and as a figure."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find an embedder's thresholds on labelled pairs: what is merged, what is recalled, and what is let in."""
+    from flows.calibrating import print_calibration
+
+    print_calibration(embedder, store, to, curve, as_json=json)
 
 
 @app.command()

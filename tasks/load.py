@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from memory.conversation import Conversations, History, Question, Session, Turn
 from memory.errors import BadInput
+from memory.prompts.extraction import spoken_text
 from results.schemas import QUESTIONS, TURNS
 from results.tables import from_rows
 from tasks.benchmarks import files_of, load
@@ -50,11 +51,6 @@ def _conversations(
     if questions is not None:
         conversations = ask(conversations, questions, seed)
     return conversations
-
-
-def spoken_text(turn: Turn) -> str:
-    """What an extractor reads of a turn: its text, with what an attached image shows."""
-    return f"{turn.text}\n[shares an image: {turn.caption}]" if turn.caption else turn.text
 
 
 def content_id(turn: Turn) -> str:

@@ -301,6 +301,22 @@ def validate(
 
 
 @app.command()
+def convert(
+    file: Annotated[
+        Path, typer.Argument(help="An export: lists of messages, ChatGPT's, or a table of turns.")
+    ],
+    to: Annotated[Path, typer.Option(help="Folder that gets turns.jsonl.")],
+    separate: Annotated[
+        bool, typer.Option(help="Each conversation of a JSON export is a history, not a session of one.")
+    ] = False,
+) -> None:
+    """Turn an export of chats into a folder that `--benchmark own --data FOLDER` reads."""
+    from flows.converting import print_conversion
+
+    print_conversion(file, to, separate=separate)
+
+
+@app.command()
 def export(
     folder: RunArgument,
     csv: Annotated[Path | None, typer.Option(help="A folder for one CSV file a table.")] = None,

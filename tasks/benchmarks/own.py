@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date as Day
 from datetime import datetime
@@ -102,7 +102,7 @@ class _Sitting:
 
 
 @dataclass
-class _Telling:
+class Telling:
     """A history while it is read.
 
     Attributes:
@@ -166,9 +166,7 @@ def load(path: Path, benchmark: str = OWN) -> Conversations:
     Raises:
         BadInput: If a line is not in the format; the message names file, line and field.
     """
-    tellings: dict[str, _Telling] = {}
-    for where, line in _lines(path, OwnTurn):
-        tellings.setdefault(line.history, _Telling(line.history)).add(line, where)
+    tellings = told(_lines(path, OwnTurn))
     beside = questions_beside(path)
     questions = tuple(_questions(beside, tellings)) if beside else ()
     return Conversations(
@@ -179,6 +177,18 @@ def load(path: Path, benchmark: str = OWN) -> Conversations:
         questions,
         _notes(tellings, questions),
     )
+
+
+def told(lines: Iterable[tuple[str, OwnTurn]]) -> dict[str, Telling]:
+    """The histories that lines tell, by id; each line comes with its place for an error message.
+
+    Raises:
+        BadInput: If nobody speaks a line, a date is none, a session is not whole, or a turn's id recurs.
+    """
+    tellings: dict[str, Telling] = {}
+    for where, line in lines:
+        tellings.setdefault(line.history, Telling(line.history)).add(line, where)
+    return tellings
 
 
 def questions_beside(path: Path) -> Path | None:
@@ -204,7 +214,7 @@ def _date(text: str | None, where: str) -> datetime | None:
         raise BadInput(f"{where}: date: {shortened(text)} is not a date ({error}); {_REMEDY}") from error
 
 
-def _questions(path: Path, tellings: Mapping[str, _Telling]) -> Iterator[Question]:
+def _questions(path: Path, tellings: Mapping[str, Telling]) -> Iterator[Question]:
     taken: set[str] = set()
     for number, (where, line) in enumerate(_lines(path, OwnQuestion), start=1):
         question = _question(line, str(number), tellings, where)
@@ -214,7 +224,7 @@ def _questions(path: Path, tellings: Mapping[str, _Telling]) -> Iterator[Questio
         yield question
 
 
-def _question(line: OwnQuestion, number: str, tellings: Mapping[str, _Telling], where: str) -> Question:
+def _question(line: OwnQuestion, number: str, tellings: Mapping[str, Telling], where: str) -> Question:
     if line.history is None and len(tellings) > 1:
         raise BadInput(f"{where}: history: needed, because there are {len(tellings):,} histories")
     name = line.history or next(iter(tellings))
@@ -251,7 +261,7 @@ def _digest(path: Path, beside: Path | None) -> str:
     return turns if beside is None else hashlib.sha256(f"{turns} {sha256(beside)}".encode()).hexdigest()
 
 
-def _notes(tellings: Mapping[str, _Telling], questions: tuple[Question, ...]) -> tuple[str, ...]:
+def _notes(tellings: Mapping[str, Telling], questions: tuple[Question, ...]) -> tuple[str, ...]:
     met: Counter[str] = Counter()
     asked = {question.history for question in questions}
     for telling in tellings.values():

@@ -91,6 +91,58 @@ def rows(
         yield from found
 
 
+def begins_as_json(path: Path) -> bool:
+    """Whether a file's first character is one that JSON rows begin with.
+
+    Raises:
+        BadInput: If the file cannot be read.
+    """
+    with _readable(path), _open(path) as file:
+        return file.read(1 << 16).removeprefix(_BOM).lstrip()[:1] in (b"[", b"{")
+
+
+def whole_text(path: Path) -> str:
+    """A file's text, without a byte order mark.
+
+    Raises:
+        BadInput: If the file cannot be read, or is not UTF-8.
+    """
+    with _readable(path), _open(path) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{path}: byte {error.start + 1}: no UTF-8; save the file as UTF-8") from error
+
+
+def values(path: Path, *, remedy: str, hint: str) -> Iterator[tuple[str, Any]]:
+    """As `rows`, but a file that is one JSON object, over however many lines, is one row.
+
+    Raises:
+        BadInput: As `rows`.
+    """
+    found = rows(path, remedy=remedy, hint=hint)
+    try:
+        first = next(found)
+    except BadInput:
+        whole = _object(path)
+        if whole is None:
+            raise
+        yield "row 1", whole
+        return
+    yield first
+    yield from found
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    """The JSON object that a file is, if it is one."""
+    with _readable(path), _open(path) as file:
+        try:
+            value = _whole(json.loads(file.read().decode("utf-8-sig")))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
 def _array(path: Path, file: io.BufferedIOBase, remedy: str) -> Iterator[tuple[str, Any]]:
     number = 0
     try:

@@ -81,7 +81,9 @@ def _give(tables: Sequence[PaperTable], to: Path | None, as_json: bool) -> None:
                 write(to / f"{table.name}.parquet", table.arrow())
                 write_bytes(to / f"{table.name}.md", table.markdown().encode())
         except OSError as error:
-            raise BadInput(f"--to: {error.filename or to} cannot be written ({error.strerror})") from error
+            raise BadInput(
+                f"--to {to}: cannot be written ({error.strerror}); choose another folder"
+            ) from error
     if as_json:
         from flows.json_output import print_json
 

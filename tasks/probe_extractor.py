@@ -7,7 +7,7 @@ literally in an evidence turn and still stand in what was extracted of it, and h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -127,10 +127,15 @@ def kept(conversations: Conversations, extractor: Extractor) -> Kept:
         titled_apart=len({(node.label, node.title.lower()) for node in nodes}),
         edges=len(edges),
         empty=sum(not reply.nodes for reply in made.values()),
-        text=sum(len(_text(reply)) for reply in made.values()) / sum(len(text) for _, text in said.values()),
+        text=_letters(_texts(reply) for reply in made.values())
+        / _letters([text] for _, text in said.values()),
         labels=Counter(node.label for node in nodes),
         predicates=Counter(edge.relationship for edge in edges),
     )
+
+
+def _letters(texts: Iterable[Sequence[str]]) -> int:
+    return sum(len(text) for several in texts for text in several)
 
 
 def _surviving(
@@ -142,26 +147,30 @@ def _surviving(
         forms = () if question.abstention else wanted(question.reference)
         telling = [name for name in question.evidence if occurs(forms, normalised(said[name][1]))]
         if telling:
-            extracted.append(any(occurs(forms, normalised(_text(made[name]))) for name in telling))
-            titled.append(any(occurs(forms, normalised(_titles(made[name]))) for name in telling))
+            extracted.append(any(_says(_texts(made[name]), forms) for name in telling))
+            titled.append(any(_says(_titles(made[name]), forms) for name in telling))
     return wilson(sum(extracted), len(extracted)), wilson(sum(titled), len(titled))
 
 
-_APART = "\n / / \n"
-"""Between texts, so that no answer is found across two of them."""
+_APART = " ¦ "
+"""Between texts: no answer holds it, and normalising leaves it, so that none is found across two texts."""
 
 
-def _titles(reply: ExtractionReply) -> str:
-    return _APART.join(node.title for node in reply.nodes.values())
+def _titles(reply: ExtractionReply) -> list[str]:
+    return [node.title for node in reply.nodes.values()]
 
 
-def _text(reply: ExtractionReply) -> str:
+def _texts(reply: ExtractionReply) -> list[str]:
     """All that an extraction says, each text once."""
     nodes = [text for node in reply.nodes.values() for text in (node.title, node.content) if text]
     edges = [
         str(text) for edge in reply.edges.values() for text in (edge.relationship, *edge.attributes.values())
     ]
-    return _APART.join(dict.fromkeys((*nodes, *edges)))
+    return list(dict.fromkeys((*nodes, *edges)))
+
+
+def _says(texts: Sequence[str], forms: tuple[str, ...]) -> bool:
+    return occurs(forms, normalised(_APART.join(texts)))
 
 
 def probe(benchmark: str, data: Path | None) -> list[PaperTable]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import blocks, caching, completing
+from flows import blocks, caching, completing, probing
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(caching.app, name="cache")
 app.add_typer(blocks.app, name="blocks")
+app.add_typer(probing.app, name="probe")
 
 
 class _TablesByDefault(typer.core.TyperGroup):
@@ -137,6 +138,25 @@ def estimate(
         histories=histories,
         as_json=json,
     )
+
+
+@app.command()
+def calibrate(
+    embedder: Annotated[str, typer.Option(help="provider:model.")] = "offline:minilm",
+    store: Annotated[Path, typer.Option(help="Folder of calls that all runs share.")] = Path("results/store"),
+    to: Annotated[
+        Path | None, typer.Option(help="Write the thresholds to this TOML file, for `run --thresholds`.")
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(help="Write the trade-off curve to this folder, as Parquet and as a figure."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Find an embedder's thresholds on labelled pairs: what is merged, what is recalled, and what is let in."""
+    from flows.calibrating import print_calibration
+
+    print_calibration(embedder, store, to, curve, as_json=json)
 
 
 @app.command()
@@ -278,6 +298,22 @@ def validate(
     from flows.reporting import print_validation
 
     print_validation(file)
+
+
+@app.command()
+def convert(
+    file: Annotated[
+        Path, typer.Argument(help="An export: lists of messages, ChatGPT's, or a table of turns.")
+    ],
+    to: Annotated[Path, typer.Option(help="Folder that gets turns.jsonl.")],
+    separate: Annotated[
+        bool, typer.Option(help="Each conversation of a JSON export is a history, not a session of one.")
+    ] = False,
+) -> None:
+    """Turn an export of chats into a folder that `--benchmark own --data FOLDER` reads."""
+    from flows.converting import print_conversion
+
+    print_conversion(file, to, separate=separate)
 
 
 @app.command()

@@ -71,6 +71,10 @@ class StudyOptions:
     budget_calls: Annotated[list[str] | None, typer.Option(help="Most calls, likewise.")] = None
     budget_tokens: Annotated[list[str] | None, typer.Option(help="Most tokens, likewise.")] = None
     prices: Annotated[Path | None, typer.Option(help="TOML of prices that replace the list prices.")] = None
+    thresholds: Annotated[
+        Path | None,
+        typer.Option(help="TOML of the embedder's thresholds, as `palimpsest calibrate` writes it."),
+    ] = None
     max_concurrency: Annotated[int | None, typer.Option(help="Most requests to a provider at once.")] = None
     rpm: Annotated[int | None, typer.Option(help="Most requests a minute to each provider.")] = None
     tpm: Annotated[int | None, typer.Option(help="Most tokens a minute, at their worst.")] = None
@@ -113,7 +117,16 @@ class StudyOptions:
             "embedder": self.embedder,
         }
         pace = {"max_concurrency": self.max_concurrency, "rpm": self.rpm, "tpm": self.tpm}
-        return study_of(self.study_file, given, self.systems, self.models, choices, pace, self.prices)
+        return study_of(
+            self.study_file,
+            given,
+            self.systems,
+            self.models,
+            choices,
+            pace,
+            prices=self.prices,
+            thresholds=self.thresholds,
+        )
 
     @property
     def amounts(self) -> dict[str, list[str]]:

@@ -23,6 +23,7 @@ from tasks.models.prices import read_prices
 from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields, read_study
+from tasks.thresholds import read_thresholds
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -39,6 +40,7 @@ def study_of(
     choices: dict[str, str | None],
     pace: dict[str, int | None] | None = None,
     prices: Path | None = None,
+    thresholds: Path | None = None,
 ) -> Study:
     """A study from a TOML file and the options that override it.
 
@@ -61,6 +63,8 @@ def study_of(
         made["pace"] = {**made.get("pace", {}), **ceilings}
     if prices is not None:
         made["prices"] = read_prices(prices)
+    if thresholds is not None:
+        made["thresholds"] = read_thresholds(thresholds)
     return make_study(made)
 
 

@@ -14,23 +14,35 @@ class Thresholds:
     Attributes:
         dedup: From here on two descriptors name the same entity.
         floor: From here on a stored node may be a root of retrieval.
+        basis: What they stand on, in words, such as `paper`.
         probed: Whether they come from a probe of labelled pairs; if not, they are an estimate, and a run says so.
     """
 
     dedup: float
     floor: float
+    basis: str
     probed: bool = True
 
 
+PAPER = "paper"
+"""The basis of what the Selective Forgetting paper sets."""
+
+
+def calibrated_on(dedup_pairs: int, floor_pairs: int) -> str:
+    """The basis of thresholds that so many pairs have chosen, by the probe of appendix A.5."""
+    return f"calibrated on {dedup_pairs} descriptor and {floor_pairs} question pairs"
+
+
+_ESTIMATE = "estimate, not probed"
+
 # By the name that a model has in an embedder's `provider:model`, without a tag such as `:latest`.
 CALIBRATED = {
-    "nomic-embed-text": Thresholds(dedup=0.92, floor=0.75),  # the paper, section 3.4 and 3.5
-    # The probe of appendix A.5 on tests/fixtures/descriptor_pairs.json: 0.88 merges 35 of 40 pairs of the same
-    # entity and none of 42 near ones; 0.40 keeps 19 of 20 nodes that a question asks for and 1 of 20 others.
-    "minilm": Thresholds(dedup=0.88, floor=0.40),
+    "nomic-embed-text": Thresholds(dedup=0.92, floor=0.75, basis=PAPER),  # section 3.4 and 3.5
+    # What `palimpsest calibrate --embedder offline:minilm` recommends.
+    "minilm": Thresholds(dedup=0.88, floor=0.40, basis=calibrated_on(200, 100)),
     # OpenAI's models spread cosines about as MiniLM does, which is all that these stand on.
-    "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, probed=False),
-    "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, probed=False),
+    "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, basis=_ESTIMATE, probed=False),
+    "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, basis=_ESTIMATE, probed=False),
 }
 
 
@@ -45,6 +57,7 @@ def calibrated(embedder: str) -> Thresholds:
         return CALIBRATED[model]
     known = ", ".join(CALIBRATED)
     raise BadInput(
-        f"embedder {embedder}: no calibrated thresholds (known: {known});"
-        " set dedup_threshold and retrieval_floor in the graph's settings"
+        f"embedder {embedder}: no calibrated thresholds (known: {known}); find them with `palimpsest calibrate"
+        f" --embedder {embedder} --to FILE` and give them with --thresholds FILE, or set dedup_threshold and"
+        " retrieval_floor in the graph's settings"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from memory.conversation import Turn
+
 LABELS = (
     "Person",
     "Organization",
@@ -49,3 +51,11 @@ class Extraction(BaseModel):
 
     nodes: tuple[ExtractedNode, ...] = ()
     edges: tuple[ExtractedEdge, ...] = ()
+
+
+def is_speaker(label: str, title: str, turn: Turn) -> bool:
+    """Whether a node is the turn's own speaker: a Person called `user`, or by the speaker's name.
+
+    Such a node comes with nearly every turn and stands on all of them, so that by itself it tells nothing of any.
+    """
+    return label == "Person" and title.strip().casefold() in ("user", turn.speaker.strip().casefold())

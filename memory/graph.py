@@ -90,6 +90,8 @@ class MemoryGraph:
         topology: Node ids, and edges keyed by their relationship; the objects are in the data key `it`.
         moments: Each merged turn's moment, by turn id, in order. Their number is the turn counter T.
         unembedded: How many extracted nodes could not be stored for want of a vector.
+        found_by_title: How many extracted nodes merging has found again by their titles; tables do not keep it.
+        found_by_similarity: How many it has found again by their vectors; likewise.
 
     Raises:
         BadInput: If the settings ask for an approximate index and the extra `ann` is not installed.
@@ -102,6 +104,8 @@ class MemoryGraph:
     moments: dict[str, Moment] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     unembedded: int = 0
+    found_by_title: int = 0
+    found_by_similarity: int = 0
 
     def __post_init__(self) -> None:
         index = ApproximateIndex if self.settings.index == "approximate" else VectorIndex

@@ -127,6 +127,7 @@ class _Matcher:
         graph, unit = self.graph, self.units[number]
         owner = graph.titles.find(node.label, node.title)
         if owner and owner in graph and graph.node(owner).label == node.label:
+            graph.found_by_title += 1
             return graph.node(owner)
         if unit is None:
             return None
@@ -139,8 +140,10 @@ class _Matcher:
             allowed = graph.columns["label"][rows] == graph.labels.get(node.label, -1)
             rows, scores = rows[allowed], scores[allowed]
         best = graph.vectors.best(unit, rows, scores)
-        strict = graph.settings.comparison == "above"
-        return graph.node_at(best[0]) if best and reaches(best[1], self.dedup, strict=strict) else None
+        if best is None or not reaches(best[1], self.dedup, strict=graph.settings.comparison == "above"):
+            return None
+        graph.found_by_similarity += 1
+        return graph.node_at(best[0])
 
 
 class _Scan:

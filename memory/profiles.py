@@ -104,6 +104,16 @@ class GraphSettings(BaseModel):
     root's place."""
 
 
+RETRIEVAL_FIELDS = frozenset(
+    {
+        *("retrieval_floor", "nearest_without_roots", "title_shortcut", "person_demotion", "roots", "hops"),
+        *("max_nodes", "neighbours", "edges", "max_edges", "touch_on_recall"),
+        *("show_dates", "max_context_characters", "clean_titles"),
+    }
+)
+"""The fields that change nothing of what merging builds: one graph serves all their values. (`comparison` and
+`title_key` are of both; `clean_titles` is of removal.)"""
+
 GRAPH_PROFILES: Mapping[str, Mapping[str, Any]] = {
     "published": {
         "session_order": "file",

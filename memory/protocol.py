@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 import pyarrow as pa
 from pydantic import BaseModel
 
-from memory.conversation import Query, Session
+from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
 from memory.models import ChatModel, ChatRequest, Embedder, Vectors
 
@@ -152,3 +152,19 @@ class Beside(Protocol):
 
     def beside(self, vectors: Vectors) -> None:
         """Show it the vectors of the others, `(rows, dimensions)`."""
+
+
+@runtime_checkable
+class Traceable(Protocol):
+    """What a memory system may offer beside `MemorySystem`: it says what it holds of a turn.
+
+    With it, a miss can be told apart: whether the memory has lost a turn, or holds it and did not recall it.
+    """
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The texts that the memory holds of a turn, each as a context would show it, on lines of its own.
+
+        A text is of a turn if it stands on it, alone or among others: the turn itself, or a node, an edge, a fact,
+        an episode made or changed by it. What stands on nearly every turn and says nothing of this one, such as a
+        node of its speaker, is left out. No model is asked and nothing changes.
+        """

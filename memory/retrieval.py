@@ -17,6 +17,9 @@ from memory.protocol import Source
 from memory.validation import QueryEntity
 from memory.vectors import TOLERANCE, Doubles, Rows
 
+PERSON = "Person"
+"""The label of people: the user's node is next to everything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -28,11 +31,12 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A recalled node: how many hops from its root, and the root's score halved for each hop."""
+    """A recalled node: how many hops from its root, the root's score halved for each hop, and the node before it."""
 
     id: str
     depth: int
     score: float
+    before: str = ""  # empty for a root
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def find_roots(
             scores.setdefault(graph.node_at(int(row)).id, min(float(value), 1.0))
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     if settings.person_demotion:
-        ranked.sort(key=lambda item: item[0] in graph and graph.node(item[0]).label == "Person")
+        ranked.sort(key=lambda item: item[0] in graph and graph.node(item[0]).label == PERSON)
     return [Root(node, score) for node, score in ranked[: settings.roots]]
 
 
@@ -92,7 +96,7 @@ def expand(graph: MemoryGraph, roots: Sequence[Root], queries: Vectors) -> Subgr
             walked[edge.order] = edge
             for end in (edge.source, edge.target):
                 if end not in found and len(found) < settings.max_nodes:
-                    found[end] = Found(end, here.depth + 1, here.score / 2)
+                    found[end] = Found(end, here.depth + 1, here.score / 2, here.id)
                     waiting.append(found[end])
     edges = list(walked.values()) if settings.edges == "walked" else graph.edges_between(found)
     if settings.max_edges is not None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memory.attributes import Attributes, Version
+from memory.conversation import Turn
+from memory.extraction import is_speaker
 from memory.graph import Edge, MemoryGraph, Node
 from memory.retrieval import Subgraph
 
@@ -33,20 +35,38 @@ def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
     return text if limit is None or len(text) <= limit else f"{text[:limit]}\n{CUT}"
 
 
+def lines_on(graph: MemoryGraph, turn: Turn) -> list[str]:
+    """The lines, as `serialise` writes them, of all nodes and edges that stand on a turn.
+
+    The node of the turn's speaker is there only if a value of its attributes is from this turn.
+    """
+    nodes = (node for node in graph.nodes() if turn.id in node.sources and _tells_of(node, turn))
+    edges = (edge for edge in graph.edges() if turn.id in edge.sources)
+    return [*(node_line(graph, node) for node in nodes), *(edge_line(graph, edge) for edge in edges)]
+
+
+def _tells_of(node: Node, turn: Turn) -> bool:
+    if not is_speaker(node.label, node.title, turn):
+        return True
+    return any(version.turn == turn.id for held in node.attributes.values() for version in held)
+
+
 def _lines(graph: MemoryGraph, subgraph: Subgraph) -> Iterator[str]:
     yield "Nodes:"
-    yield from (_node_line(graph, graph.node(found.id)) for found in subgraph.nodes)
+    yield from (node_line(graph, graph.node(found.id)) for found in subgraph.nodes)
     yield "Edges:"
-    yield from (_edge_line(graph, edge) for edge in subgraph.edges)
+    yield from (edge_line(graph, edge) for edge in subgraph.edges)
 
 
-def _node_line(graph: MemoryGraph, node: Node) -> str:
+def node_line(graph: MemoryGraph, node: Node) -> str:
+    """A node as the context shows it."""
     content = f" ({_flat(node.content)})" if node.content else ""
     attributes = _attributes(graph, node.attributes)
     return f"[{_flat(node.label)}] {_flat(node.title)}{content}{attributes}{_said(graph, node)}"
 
 
-def _edge_line(graph: MemoryGraph, edge: Edge) -> str:
+def edge_line(graph: MemoryGraph, edge: Edge) -> str:
+    """An edge as the context shows it."""
     source, target = _flat(graph.node(edge.source).title), _flat(graph.node(edge.target).title)
     arrow = f"{_flat(edge.relationship)}{_attributes(graph, edge.attributes)}"
     return f"{source} --[{arrow}]--> {target}{_said(graph, edge)}"

@@ -96,7 +96,7 @@ def frontier(points: pd.DataFrame, random: pd.DataFrame, stem: Path, quality: st
         axes.set_xlim(left=0)
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.5)
 
-    return _save(draw, stem, (7.6, 4.2))
+    return save(draw, stem, (7.6, 4.2))
 
 
 def scores(nodes: pd.DataFrame, stem: Path, threshold: float | None) -> Files:
@@ -134,7 +134,7 @@ def scores(nodes: pd.DataFrame, stem: Path, threshold: float | None) -> Files:
         axes.set_ylabel("nodes (count)")
         axes.legend(loc="upper right")
 
-    return _save(draw, stem, (6.2, 3.6))
+    return save(draw, stem, (6.2, 3.6))
 
 
 def forgotten(nodes: pd.DataFrame, stem: Path) -> Files:
@@ -163,7 +163,7 @@ def forgotten(nodes: pd.DataFrame, stem: Path) -> Files:
         figure.align_ylabels()
         panels[-1].set_xlabel("forgotten (% of the nodes of the group)")
 
-    return _save(draw, stem, (6.4, 1.8 + 0.24 * len(groups)))
+    return save(draw, stem, (6.4, 1.8 + 0.24 * len(groups)))
 
 
 def growth(sizes: pd.DataFrame, stem: Path) -> Files:
@@ -200,7 +200,7 @@ def growth(sizes: pd.DataFrame, stem: Path) -> Files:
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.legend(loc="upper left", handlelength=3.5)
 
-    return _save(draw, stem, (6.2, 3.8))
+    return save(draw, stem, (6.2, 3.8))
 
 
 def forgotten_groups(nodes: pd.DataFrame) -> pd.DataFrame:
@@ -313,7 +313,7 @@ def _need(frame: pd.DataFrame, name: str, *columns: str) -> None:
         raise BadInput(f"the frame {name} has no column {missing[0]}; it needs {', '.join(columns)}")
 
 
-def _save(draw: Callable[[Figure], None], stem: Path, inches: tuple[float, float]) -> Files:
+def save(draw: Callable[[Figure], None], stem: Path, inches: tuple[float, float]) -> Files:
     """Draw once, write both files; no date and no version goes in."""
     with _drawing():
         from matplotlib.figure import Figure

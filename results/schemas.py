@@ -103,6 +103,12 @@ RECALLS = _schema(
     pa.field("latency_ms", pa.float64()),
 )
 
+HELD = _schema(
+    pa.field("condition", pa.string()),
+    pa.field("turn", pa.string()),
+    pa.field("texts", _TEXTS),  # that stand on the turn, each as a context would show it
+)
+
 ANSWERS = _schema(
     pa.field("question", pa.string()),
     pa.field("condition", pa.string()),
@@ -156,14 +162,36 @@ METRICS = _schema(
     pa.field("session_ndcg_10", pa.float64()),
 )
 
+WATERFALL = _schema(
+    pa.field("question", pa.string()),
+    pa.field("type", pa.string()),
+    pa.field("condition", pa.string()),
+    pa.field("tracked", pa.string()),  # answer | evidence; null where nothing is
+    pa.field("in_turn", pa.bool_()),
+    pa.field("in_extraction", pa.bool_()),
+    pa.field("in_memory", pa.bool_()),
+    pa.field("in_context", pa.bool_()),
+    pa.field("in_answer", pa.bool_()),
+    pa.field("cause", pa.string()),  # one of results.waterfall.CAUSES or OUTSIDE
+    pa.field("regained", pa.bool_()),
+    pa.field("evidence", pa.int32()),  # how many turns
+    pa.field("evidence_extracted", pa.int32()),
+    pa.field("evidence_held", pa.int32()),
+    pa.field("evidence_shown", pa.int32()),
+    pa.field("texts_held", pa.int32()),
+    pa.field("texts_shown", pa.int32()),
+)
+
 TABLES: dict[str, pa.Schema] = {
     "turns": TURNS,
     "questions": QUESTIONS,
     "extractions": EXTRACTIONS,
     "recalls": RECALLS,
+    "held": HELD,
     "answers": ANSWERS,
     "verdicts": VERDICTS,
     "metrics": METRICS,
+    "waterfall": WATERFALL,
 }
 
 VOLATILE = frozenset({"latency_ms", "at", "call", "attempt", "memory_bytes"})

@@ -30,20 +30,20 @@ def published(answer: str, reference: str) -> TokenScores:
 
     Two texts without tokens agree fully; one without tokens scores zero against any other.
     """
-    return _overlap(_tokens(answer), _tokens(reference))
+    return _overlap(words(answer), words(reference))
 
 
 def improved(answer: str, reference: str) -> TokenScores:
     """Score the best (by F1) over the reference and its alternatives, with number words read as digits."""
-    said = _tokens(digits_for_words(answer))
-    scores = [_overlap(said, _tokens(digits_for_words(clause))) for clause in alternatives(reference)]
+    said = words(digits_for_words(answer))
+    scores = [_overlap(said, words(digits_for_words(clause))) for clause in alternatives(reference)]
     return max(scores, key=lambda score: (score.f1, score.recall))
 
 
-def _tokens(text: str) -> list[str]:
+def words(text: str) -> list[str]:
     """Lower-case words; punctuation is deleted, not replaced: `$1,300` is `1300` and `3:1` is `31`."""
-    words = text.lower().translate(_DELETE_PUNCTUATION).split()
-    return [word for word in words if word not in _ARTICLES]
+    split = text.lower().translate(_DELETE_PUNCTUATION).split()
+    return [word for word in split if word not in _ARTICLES]
 
 
 def _overlap(answer: list[str], reference: list[str]) -> TokenScores:

@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memory.conversation import Conversations
-from memory.prompts.extraction import request
+from memory.prompts.extraction import request, spoken_text
 from memory.systems import find
-from tasks import analyse, bootstrap, extract, frontier, load, score, storage
+from tasks import analyse, bootstrap, extract, frontier, load, score, storage, waterfall, waterfall_types
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
-from tasks.load import content_id, conversations_of, spoken_text
+from tasks.load import content_id, conversations_of
 from tasks.models.bundles import simulated_chat_model
 from tasks.models.foreseen import Heading, Line, Lines, Span, dollars
 from tasks.models.gateway import Place
@@ -37,7 +37,9 @@ _HISTORIES = 25
 _TURNS = 4_000
 
 # Stages that ask no model, and on whose artefacts no call depends.
-_FREE = frozenset(s.STAGE.name for s in (score, bootstrap, frontier, storage, analyse))
+_FREE = frozenset(
+    s.STAGE.name for s in (score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse)
+)
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 

@@ -13,12 +13,12 @@ from memory.conversation import History
 from memory.errors import CallFailed
 from memory.extraction import ExtractedEdge, ExtractedNode, Extraction
 from memory.models import Reply
-from memory.prompts.extraction import ExtractionPrompt, request
+from memory.prompts.extraction import ExtractionPrompt, request, spoken_text
 from memory.validation import Dropped, read_extraction
 from results.schemas import EXTRACTIONS
 from results.tables import from_rows
 from tasks.context import open_chat
-from tasks.load import loaded, spoken_text
+from tasks.load import loaded
 from tasks.prompts.hashing import request_hash
 from tasks.stage import Artefact, Made, Stage, Work, count
 

@@ -13,11 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from memory.conversation import History, Session
-from memory.forgetting.limits import Limit, Schedule, due
-from memory.forgetting.passes import forget
+from memory.forgetting.limits import Limit, Schedule
+from memory.forgetting.maintenance import Maintenance, maintain
 from memory.forgetting.policies import policy
-from memory.forgetting.states import Clock
-from memory.graph import stamp
 from memory.systems import find
 from memory.systems.graph import GraphMemory
 from tasks.context import memory_models, open_memory
@@ -67,6 +65,14 @@ def _turns(work: Work) -> Iterator[Session]:
             yield dataclasses.replace(session, turns=(turn,))
 
 
+def _maintenance(work: Work) -> Maintenance | None:
+    """How the work's chain forgets while it grows, if it does."""
+    if "schedule" not in work.params:
+        return None
+    importance = policy("importance", work.params["importance"])
+    return Maintenance(importance, Schedule(**work.params["schedule"]), Limit(**work.params["limit"]))
+
+
 def make(work: Work) -> Made:
     """Merge a segment, with a forgetting pass whenever the work's `schedule` has one due."""
     extractions = extracted(work)
@@ -80,14 +86,12 @@ def make(work: Work) -> Made:
     graph = memory.graph
     growth: list[dict[str, Any]] = []
     passes: list[pa.Table] = []
-    schedule = Schedule(**work.params["schedule"]) if "schedule" in work.params else None
+    maintenance = _maintenance(work)
     for session in _turns(work):
         memory.remember(session, extractions)
-        if schedule and due(schedule, graph.turns, len(graph)):
-            importance = policy("importance", work.params["importance"])
-            clock = Clock(stamp(session.date), graph.turns)
-            limit = Limit(**work.params["limit"])
-            passes.append(forget(graph, importance, limit, clock, number=graph.turns).table)
+        forgotten = maintain(memory, maintenance, session.date, {}) if maintenance else None
+        if forgotten:
+            passes.append(forgotten.table)
         if graph.turns % _EVERY == 0:
             edges = graph.topology.number_of_edges()
             growth.append({"turns": graph.turns, "nodes": len(graph), "edges": edges})

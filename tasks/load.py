@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from memory.conversation import Conversations, History, Observation, Question, Session, Turn
 from memory.errors import BadInput
+from memory.prompts.extraction import spoken_text
 from results.schemas import QUESTIONS, TURNS
 from results.tables import from_rows
-from tasks.benchmarks import find, load
+from tasks.benchmarks import files_of, load
 from tasks.benchmarks.limits import ask, limit
 from tasks.runs import read_run
 from tasks.stage import Artefact, Made, Stage, Work
@@ -28,9 +29,9 @@ def conversations_of(
     Raises:
         BadInput: If the file is not the benchmark, or not strictly right.
     """
-    path = find(benchmark, data)
-    now = path.stat() if path.exists() else None  # a missing file is said by its loader
-    stamp = (now.st_mtime_ns, now.st_size, now.st_ino) if now else None
+    # A missing file is said by its loader.
+    now = [path.stat() for path in files_of(benchmark, data) if path.exists()]
+    stamp = tuple((file.st_mtime_ns, file.st_size, file.st_ino) for file in now)
     return _conversations(benchmark, data, stamp, limited, questions, seed)
 
 
@@ -38,23 +39,18 @@ def conversations_of(
 def _conversations(
     benchmark: str,
     data: Path | None,
-    stamp: tuple[int, int, int] | None,
+    stamp: tuple[tuple[int, int, int], ...],
     limited: int | None,
     questions: int | None,
     seed: int,
 ) -> Conversations:
-    """`stamp` says which writing of the file it is: a process that lives long may see several."""
+    """`stamp` says which writing of the files it is: a process that lives long may see several."""
     conversations = load(benchmark, data)
     if limited is not None:
         conversations = limit(conversations, limited, seed)
     if questions is not None:
         conversations = ask(conversations, questions, seed)
     return conversations
-
-
-def spoken_text(turn: Turn) -> str:
-    """What an extractor reads of a turn: its text, with what an attached image shows."""
-    return f"{turn.text}\n[shares an image: {turn.caption}]" if turn.caption else turn.text
 
 
 def content_id(turn: Turn) -> str:

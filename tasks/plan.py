@@ -14,7 +14,19 @@ from typing import Any, ClassVar
 
 from memory.systems import find
 from results.schemas import QUESTIONS
-from tasks import answer, bootstrap, embed, extract, judge, load, merge, recall, score
+from tasks import (
+    answer,
+    bootstrap,
+    embed,
+    extract,
+    judge,
+    load,
+    merge,
+    recall,
+    score,
+    waterfall,
+    waterfall_types,
+)
 from tasks.context import builder_prompts_hash, declared, query_prompt_hash
 from tasks.failures import check_share
 from tasks.prompts.answer import Profile
@@ -67,8 +79,11 @@ class Plan:
     """
 
     STAGES: ClassVar[tuple[Stage, ...]] = tuple(
-        step.STAGE for step in (load, extract, embed, merge, recall, answer, judge, score, bootstrap)
-    )
+        step.STAGE
+        for step in (
+            load, extract, embed, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
+        )
+    )  # fmt: skip
 
     def __init__(self, folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> None:
         self._folder = folder
@@ -95,6 +110,8 @@ class Plan:
         answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles))
         verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
+        traced = self._stage(waterfall.STAGE, self._waterfalls(base, recalls, scores))
+        self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
         names = [condition.name for condition in study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
         return self.made
@@ -266,6 +283,22 @@ class Plan:
             self._work(score.STAGE, r.batch, {}, {"load": loaded, "recall": r, "answer": a, "judge": v})
             for r, a, v in zip(recalls, answers, verdicts, strict=True)
         ]
+
+    def _waterfalls(
+        self, base: dict[str, Artefact], recalls: list[Artefact], scores: list[Artefact]
+    ) -> list[Work]:
+        """A work for each condition and batch; only those of systems that take extractions read them."""
+        takes = {c.name: find(c.system).needs_extractions for c in self._study.conditions}
+        works = []
+        for recalled, scored in zip(recalls, scores, strict=True):
+            inputs = base if takes[recalled.batch.rpartition("-")[0]] else {"load": base["load"]}
+            inputs = {**inputs, "recall": recalled, "score": scored}
+            works.append(self._work(waterfall.STAGE, recalled.batch, {}, inputs))
+        return works
+
+    def _waterfall_types(self, traced: list[Artefact]) -> Work:
+        inputs = {f"waterfall-{number:04}": part for number, part in enumerate(traced)}
+        return self._work(waterfall_types.STAGE, "all", {}, inputs)
 
     def _bootstrap(self, scores: list[Artefact], pairs: Sequence[tuple[str, str]]) -> Work:
         params = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from results import tables
+from results.waterfall_types import waterfall_text
 from tasks.plan import Artefacts
 from tasks.runs import Run
 from tasks.stage import Artefact
@@ -23,6 +24,8 @@ _ONE_FILE = (
     "answer",
     "judge",
     "score",
+    "waterfall",
+    "waterfall_types",
     "bootstrap",
     "analyse",
 )
@@ -71,7 +74,7 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
 
 def _clear(folder: Path) -> None:
     """Remove the tables of an earlier end of the run: one that this end has not made would look like its own."""
-    for pattern in ("*.parquet", "table_*.md", "table_*.tex", "graphs/*/*.parquet"):
+    for pattern in ("*.parquet", "table_*.md", "table_*.tex", "waterfall_types.*", "graphs/*/*.parquet"):
         for path in folder.glob(pattern):
             path.unlink()
 
@@ -112,7 +115,7 @@ def _named(arm: str, table: pa.Table) -> pa.Table:
 
 def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
     """Write the tables that another judge changes into a folder of their own."""
-    _one_file_a_table(folder, to, run, made, ("judge", "score", "bootstrap"))
+    _one_file_a_table(folder, to, run, made, ("judge", "score", "waterfall", "waterfall_types", "bootstrap"))
     _paper_text(folder, to, made)
 
 
@@ -124,6 +127,10 @@ def _one_file_a_table(folder: Path, to: Path, run: Run, made: Artefacts, stages:
 
 
 def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
+    for artefact in made.by_stage.get("waterfall_types", []):
+        text = waterfall_text(artefact.read(folder, "waterfall_types").to_pandas())
+        tables.write_bytes(to / f"{text.name}.md", text.markdown().encode())
+        tables.write_bytes(to / f"{text.name}.tex", text.latex().encode())
     for artefact in made.by_stage.get("bootstrap", []):
         for row in artefact.read(folder, "paper_text").to_pylist():
             tables.write_bytes(to / f"{row['table']}.md", row["markdown"].encode())

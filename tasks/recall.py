@@ -1,4 +1,4 @@
-"""Stage `recall`: what a memory brings up for each question, and which turns that stands on."""
+"""Stage `recall`: what a memory brings up for each question, which turns that stands on, and what it holds of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from memory import tokens
-from memory.conversation import Question
+from memory.conversation import Question, Turn
 from memory.errors import CallFailed
-from memory.protocol import MemorySystem
+from memory.protocol import MemorySystem, Traceable
 from memory.systems import find
-from results.schemas import RECALLS
+from results.schemas import HELD, RECALLS
 from results.tables import from_rows
 from tasks.context import memory_models
 from tasks.load import loaded
@@ -22,26 +22,34 @@ from tasks.stage import Made, Stage, Work, count, milliseconds
 
 def make(work: Work) -> Made:
     """Recall for all questions of a batch of histories."""
-    _, questions, _ = loaded(work)
-    rows = []
+    histories, questions, _ = loaded(work)
+    condition = work.params["condition"]
+    rows: list[dict[str, Any]] = []
+    held: list[dict[str, Any]] = []
     for history, open_one in _memories(work):
         asked = [question for question in questions if question.history == history]
-        recalled = _history_rows(open_one, asked)
-        name = work.params["condition"]["name"]
-        rows += [{"question": q.id, "condition": name, **row} for q, row in zip(asked, recalled, strict=True)]
-    return Made({"recalls": from_rows(rows, RECALLS)}, count(rows))
+        try:
+            memory = open_one()
+        except CallFailed as failed:
+            row = {"status": "failed", "reason": f"memory: {failed.reason}", "final": failed.final}
+            rows += [{"question": question.id, **row} for question in asked]
+            continue
+        size = memory.size()
+        sizes = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
+        rows += [{"question": question.id, **sizes, **recall_row(memory, question)} for question in asked]
+        if isinstance(memory, Traceable):
+            held += _held_rows(memory, asked, histories[history].turns)
+    name = condition["name"]
+    tables = {"recalls": from_rows([{"condition": name, **row} for row in rows], RECALLS)}
+    if issubclass(find(condition["system"]), Traceable):
+        tables["held"] = from_rows([{"condition": name, **row} for row in held], HELD)
+    return Made(tables, count(rows))
 
 
-def _history_rows(open_one: Callable[[], MemorySystem], asked: Sequence[Question]) -> list[dict[str, Any]]:
-    """What one history's memory brings up for its questions; without a memory every recall has failed."""
-    try:
-        memory = open_one()
-    except CallFailed as failed:
-        row = {"status": "failed", "reason": f"memory: {failed.reason}", "final": failed.final}
-        return [row for _ in asked]
-    size = memory.size()
-    held = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
-    return [{**held, **recall_row(memory, question)} for question in asked]
+def _held_rows(memory: Traceable, asked: Sequence[Question], turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    """What a memory holds of each turn that is evidence of one of its questions."""
+    wanted = {turn for question in asked for turn in question.evidence}
+    return [{"turn": turn.id, "texts": memory.standing_on(turn)} for turn in turns if turn.id in wanted]
 
 
 def _memories(work: Work) -> Iterator[tuple[str, Callable[[], MemorySystem]]]:
@@ -84,4 +92,4 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     }
 
 
-STAGE = Stage("recall", 2, make)
+STAGE = Stage("recall", 3, make)

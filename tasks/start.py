@@ -56,7 +56,7 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
     Raises:
         BadInput: If the study or the data cannot be used, or `out` holds another run.
     """
-    if data is not None and BENCHMARKS[study.benchmark].upstream is None:
+    if data is not None and BENCHMARKS[study.benchmark].built_in:
         raise BadInput(
             f"{data}: benchmark {study.benchmark} is built in and reads no file; name the file's with --benchmark"
         )
@@ -209,7 +209,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     buying = _buying(study, execute)
 
     def judging(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
-        anew = stage.name in ("judge", "score", "bootstrap", "analyse")
+        anew = stage.name in ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "analyse")
         return buying(stage, works) if anew else only_found(stage, works)
 
     try:

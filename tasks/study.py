@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError
 
-from memory.calibration import calibrated
+from memory.calibration import Thresholds, calibrated
 from memory.errors import BadInput
 from memory.systems import find, names, profiles
 from tasks.benchmarks import BENCHMARKS
@@ -32,6 +32,7 @@ from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices
 from tasks.prompts.answer import Profile
 from tasks.shared import checked_url
+from tasks.thresholds import ProbedThresholds
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -98,8 +99,15 @@ class Condition(BaseModel):
             raise ValueError(f"{name!r} is no name: use a-z, 0-9, _ and -")
         return name
 
-    def resolved(self, benchmark: str, embedder: str) -> dict[str, Any]:
+    def resolved(
+        self, benchmark: str, embedder: str, probed: ProbedThresholds | None = None
+    ) -> dict[str, Any]:
         """The system's full settings: the profile, fitted to benchmark and embedder, then what the condition sets.
+
+        Args:
+            benchmark: What it reads.
+            embedder: Whose thresholds it takes where neither profile nor condition sets them.
+            probed: The user's own thresholds of that embedder, instead of the built-in ones.
 
         Raises:
             BadInput: If the system, the profile or a setting is unknown or out of bounds, or if nobody has calibrated
@@ -123,11 +131,20 @@ class Condition(BaseModel):
         if benchmark.startswith("locomo") and made.get("text") == "raw" and "text" not in self.settings:
             made["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
         if "dedup_threshold" in made and None in (made["dedup_threshold"], made["retrieval_floor"]):
-            known_for = calibrated(embedder)
+            known_for = thresholds_of(embedder, probed)
             made["dedup_threshold"] = made["dedup_threshold"] or known_for.dedup
             if made["retrieval_floor"] is None:
                 made["retrieval_floor"] = known_for.floor
         return made
+
+
+def thresholds_of(embedder: str, probed: ProbedThresholds | None) -> Thresholds:
+    """The thresholds of an embedder: the user's own, else the built-in ones.
+
+    Raises:
+        BadInput: If nobody has calibrated it.
+    """
+    return probed.thresholds if probed is not None else calibrated(embedder)
 
 
 def condition_fields(text: str) -> dict[str, str]:
@@ -143,11 +160,13 @@ NOT_IDENTITY = (
     "pace",
     "batch",
     "prices",
+    "thresholds",
     "max_failed",
     "runner",
     "shared",
 )
-"""Fields of a study that say how it asks and what it may spend; no result depends on them."""
+"""Fields of a study that say how it asks and what it may spend; no result depends on them. Thresholds count where they
+are used: in the settings of the conditions."""
 
 
 class Study(BaseModel):
@@ -214,6 +233,11 @@ class Study(BaseModel):
     prices: Prices | None = Field(
         None, description="Prices that replace the list prices.", json_schema_extra={"title": "Prices"}
     )
+    thresholds: ProbedThresholds | None = Field(
+        None,
+        description="Thresholds that `palimpsest calibrate` has found for the embedder, instead of the built-in ones.",
+        json_schema_extra={"title": "Thresholds"},
+    )
     runner: Literal["threads", "processes", "dask", "ray"] = Field(
         "threads",
         description="Where works are done. Each process keeps the pace for itself; a Prefect limit holds for all.",
@@ -260,6 +284,15 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _of_its_embedder(self) -> Study:
+        if self.thresholds is not None and self.thresholds.embedder != self.models.embedder:
+            raise ValueError(
+                f"the thresholds are of {self.thresholds.embedder}, and the study embeds with "
+                f"{self.models.embedder}: run `palimpsest calibrate --embedder {self.models.embedder}`"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _distinct_conditions(self) -> Study:
         names = [condition.name for condition in self.conditions]
         twice = {name for name in names if names.count(name) > 1}
@@ -283,7 +316,7 @@ class Study(BaseModel):
         Raises:
             BadInput: As `Condition.resolved`.
         """
-        settings = condition.resolved(self.benchmark, self.models.embedder)
+        settings = condition.resolved(self.benchmark, self.models.embedder, self.thresholds)
         return {"name": condition.name, "system": condition.system, "settings": settings}
 
     def run_name(self, data_sha256: str) -> str:

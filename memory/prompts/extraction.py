@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from memory.conversation import Turn
 from memory.extraction import Scalar
 from memory.models import ChatRequest
 
@@ -242,6 +243,11 @@ attribute named raw_date.
 
 {_LABEL_GUIDE}
 {_SHAPE}"""
+
+
+def spoken_text(turn: Turn) -> str:
+    """What an extractor reads of a turn: its text, with what an attached image shows."""
+    return f"{turn.text}\n[shares an image: {turn.caption}]" if turn.caption else turn.text
 
 
 def request(role_or_speaker: str, text: str, prompt: ExtractionPrompt) -> ChatRequest:

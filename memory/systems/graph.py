@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,16 +11,16 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from memory.calibration import calibrated
-from memory.conversation import Query, Session
+from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
 from memory.graph import MemoryGraph, Moment
 from memory.merge import ToMerge, descriptor, merge_turns, prepared
 from memory.models import Embedder, Vectors
-from memory.profiles import GRAPH_PROFILES, GraphSettings
+from memory.profiles import GRAPH_PROFILES, RETRIEVAL_FIELDS, GraphSettings
 from memory.prompts import query_entities
 from memory.protocol import Models, Recall, Size
 from memory.retrieval import expand, find_roots, provenance
-from memory.serialise import CUT, serialise
+from memory.serialise import CUT, lines_on, serialise
 from memory.tables import from_tables, to_tables
 from memory.validation import QueryEntity, check_extraction, read_entities
 
@@ -86,8 +87,7 @@ class GraphMemory:
         self, query: Query, entities: Sequence[QueryEntity], vectors: Sequence[Vectors | None]
     ) -> Recall:
         """The subgraph around entities that are known already, each with its vector."""
-        units = [self.graph.vectors.unit(vector) for vector in vectors if vector is not None]
-        queries = np.stack(units) if units else np.zeros((0, self.graph.dimensions), np.float32)
+        queries = self.units(vectors)
         roots = find_roots(self.graph, entities, queries, self.floor)
         found = expand(self.graph, roots, queries)
         context = serialise(self.graph, found)
@@ -96,7 +96,7 @@ class GraphMemory:
             "no_roots": not found.nodes,
             "below_floor": bool(roots) and max(root.score for root in roots) < self.floor,
             "dead_root": len(roots) > sum(root.id in self.graph for root in roots),
-            "entity_without_vector": len(units) < len(entities),
+            "entity_without_vector": len(queries) < len(entities),
             "nodes_without_vector": self.graph.unembedded > 0,
             "context_cut": context.endswith(CUT),
         }
@@ -105,6 +105,35 @@ class GraphMemory:
             self.graph.touch([node.id for node in found.nodes], query.date)
         raised = tuple(name for name, up in flags.items() if up)
         return Recall(context, sources, len(found.nodes), len(found.edges), raised)
+
+    def units(self, vectors: Sequence[Vectors | None]) -> Vectors:
+        """The vectors that are there at unit length, `(vectors, dimensions)`."""
+        units = [self.graph.vectors.unit(vector) for vector in vectors if vector is not None]
+        return np.stack(units) if units else np.zeros((0, self.graph.dimensions), np.float32)
+
+    def asked_with(self, settings: GraphSettings) -> GraphMemory:
+        """This memory under other settings of retrieval, over the same graph, which neither may change.
+
+        Raises:
+            ValueError: If the settings would build another graph.
+        """
+        differ = {
+            name
+            for name in GraphSettings.model_fields
+            if getattr(settings, name) != getattr(self.settings, name)
+        }
+        if not differ <= RETRIEVAL_FIELDS:
+            raise ValueError(f"{min(differ - RETRIEVAL_FIELDS)} changes what is built")
+        other = copy(self)
+        other.settings = settings
+        other.graph = copy(self.graph)
+        other.graph.settings = settings
+        _, other.floor = _thresholds(settings, self.models.embedder)
+        return other
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The lines of the nodes and edges that stand on a turn."""
+        return lines_on(self.graph, turn)
 
     def size(self) -> Size:
         """Nodes, edges, and the bytes of the graph's tables."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory.conversation import Session
+from memory.conversation import Session, Turn
 from memory.extraction import Extraction
 from memory.protocol import Models, Size
 from memory.systems.turns import StoredTurn, TextForm, from_table, stored, text_bytes, to_table
@@ -67,6 +67,10 @@ class TurnKeeper(Generic[S]):
     def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
         """Nothing is embedded."""
         return []
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The turn as it is shown, if it is kept."""
+        return self.shown([held for held in self.turns if held.turn.id == turn.id])
 
     def size(self) -> Size:
         """Turns, and the bytes of their texts."""

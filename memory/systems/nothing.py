@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from memory.conversation import Query, Session
+from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
 from memory.protocol import Models, Recall, Size
 
@@ -40,6 +40,10 @@ class NoMemory:
 
     def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
         """Nothing is embedded."""
+        return []
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """Nothing."""
         return []
 
     def size(self) -> Size:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import locomo, longmemeval
+from tasks.benchmarks import locomo, longmemeval, own
 
-__all__ = ["BENCHMARKS", "Benchmark", "find", "load"]
+__all__ = ["BENCHMARKS", "Benchmark", "files_of", "find", "load"]
 
 _SAMPLE = "sample"
 
@@ -28,9 +28,10 @@ class Benchmark:
         description: One line for a person.
         files: Usual names of its file, best first; each may have `.gz` after it.
         loader: Reads its file; the second argument is the benchmark's name.
-        upstream: Where its file is published; none if it is part of this project.
-        sha256: Hash of the published file; none if it is part of this project.
-        licence: Of the data.
+        upstream: Where its file is published; none if it is not.
+        sha256: Hash of the published file; none if it is not published.
+        licence: Of the data; empty for one's own.
+        built_in: Whether its file is part of this project.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Benchmark:
     upstream: str | None
     sha256: str | None
     licence: str
+    built_in: bool = False
 
 
 _LONGMEMEVAL = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/main"
@@ -57,6 +59,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             upstream=None,
             sha256=None,
             licence="MIT",
+            built_in=True,
         ),
         Benchmark(
             name="longmemeval-oracle",
@@ -100,6 +103,15 @@ BENCHMARKS: dict[str, Benchmark] = {
             sha256=_LOCOMO_SHA256,
             licence="CC BY-NC 4.0",
         ),
+        Benchmark(
+            name=own.OWN,
+            description="one's own conversations: turns.jsonl, and questions.jsonl if there are any",
+            files=(own.TURNS,),
+            loader=own.load,
+            upstream=None,
+            sha256=None,
+            licence="",
+        ),
     )
 }
 
@@ -115,12 +127,11 @@ def find(name: str, data: Path | None) -> Path:
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
         raise BadInput(f"benchmark {name!r}: unknown; choose one of {', '.join(BENCHMARKS)}")
-    if benchmark.upstream is None:
+    if benchmark.built_in:
         return Path(__file__).with_name(benchmark.files[0])
     if data is None:
-        raise BadInput(
-            f"benchmark {name}: needs its file; give --data FILE_OR_DIR, or `palimpsest fetch {name}` first"
-        )
+        fetched = f", or `palimpsest fetch {name}` first" if benchmark.upstream else ""
+        raise BadInput(f"benchmark {name}: needs its file; give --data FILE_OR_DIR{fetched}")
     if not data.is_dir():
         return data
     for file in benchmark.files:
@@ -129,6 +140,17 @@ def find(name: str, data: Path | None) -> Path:
                 return candidate
     names = ", ".join(benchmark.files)
     raise BadInput(f"{data}: no file of benchmark {name}; looked for {names}, each also with .gz")
+
+
+def files_of(name: str, data: Path | None) -> list[Path]:
+    """All files that `load` reads, the benchmark's own first.
+
+    Raises:
+        BadInput: As `find`.
+    """
+    path = find(name, data)
+    beside = own.questions_beside(path) if name == own.OWN else None
+    return [path, beside] if beside else [path]
 
 
 def load(name: str, data: Path | None = None) -> Conversations:

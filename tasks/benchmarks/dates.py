@@ -61,3 +61,20 @@ def locomo_date(text: str) -> datetime:
         raise ValueError("the hour must be 1 to 12")
     hour_of_day = int(hour) % 12 + (12 if half == "pm" else 0)
     return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour_of_day, int(minute), tzinfo=UTC)
+
+
+def iso_date(text: str) -> datetime:
+    """Read an ISO 8601 date such as `2024-05-01` or `2024-05-01T09:30:00+02:00`; without a zone it is UTC.
+
+    Raises:
+        ValueError: If the form differs, there is no such moment, or its year is not 1700 to 2200, beyond which tables
+            cannot show it everywhere.
+    """
+    try:
+        date = datetime.fromisoformat(text)
+        date = date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("a date looks like 2024-05-01 or 2024-05-01T09:30:00Z") from None
+    if not 1700 <= date.year <= 2200:
+        raise ValueError("its year must be 1700 to 2200")
+    return date

@@ -18,7 +18,7 @@ def limit(conversations: Conversations, n: int, seed: int) -> Conversations:
     """At most `n` questions, and only the histories that they draw on.
 
     Raises:
-        BadInput: If `n` is less than one.
+        BadInput: As `ask`.
     """
     asked = ask(conversations, n, seed)
     needed = {question.history for question in asked.questions}
@@ -32,8 +32,10 @@ def ask(conversations: Conversations, n: int, seed: int) -> Conversations:
     Each type gets its share of `n`, rounded by largest remainder; the questions stay in file order.
 
     Raises:
-        BadInput: If `n` is less than one.
+        BadInput: If `n` is less than one, or there are no questions.
     """
+    if not conversations.questions:
+        raise BadInput(f"a sample of {n} questions: the conversations have none; leave the limit out")
     if n < 1:
         raise BadInput(f"{n} questions: must be at least 1; leave the limit out to ask all")
     if n >= len(conversations.questions):

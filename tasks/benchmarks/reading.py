@@ -24,6 +24,7 @@ from pydantic import BaseModel, ValidationError
 from memory.errors import BadInput
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 _DEEPEST = 64
 _HALF_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
@@ -57,29 +58,92 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def rows(path: Path) -> Iterator[tuple[str, Any]]:
+def rows(
+    path: Path,
+    *,
+    remedy: str = "fetch the file again",
+    hint: str = "give the benchmark's own file",
+) -> Iterator[tuple[str, Any]]:
     """The rows of a JSON array, or of JSON lines, each with its place such as `row 3`, counted from one.
+
+    Args:
+        path: The file; a byte order mark at its start is passed over.
+        remedy: What an error message advises where a row is broken.
+        hint: The same where the file is none of this kind.
 
     Raises:
         BadInput: If the file cannot be read, is neither, is broken, or has no row.
     """
     with _readable(path), _open(path) as file:
-        start = file.read(1 << 16).lstrip()[:1]
-        file.seek(0)
+        head = file.read(1 << 16)
+        start = head.removeprefix(_BOM).lstrip()[:1]
+        file.seek(len(_BOM) if head.startswith(_BOM) else 0)
         if start == b"[":
-            found = _array(path, file)
+            found = _array(path, file, remedy)
         elif start == b"{":
-            found = _lines(path, file)
+            found = _lines(path, file, remedy)
         else:
-            raise BadInput(f"{path}: neither a JSON array nor JSON lines; give the benchmark's own file")
+            raise BadInput(f"{path}: neither a JSON array nor JSON lines; {hint}")
         first = list(islice(found, 1))
         if not first:
-            raise BadInput(f"{path}: holds no rows; give the benchmark's own file")
+            raise BadInput(f"{path}: holds no rows; {hint}")
         yield from first
         yield from found
 
 
-def _array(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
+def begins_as_json(path: Path) -> bool:
+    """Whether a file's first character is one that JSON rows begin with.
+
+    Raises:
+        BadInput: If the file cannot be read.
+    """
+    with _readable(path), _open(path) as file:
+        return file.read(1 << 16).removeprefix(_BOM).lstrip()[:1] in (b"[", b"{")
+
+
+def whole_text(path: Path) -> str:
+    """A file's text, without a byte order mark.
+
+    Raises:
+        BadInput: If the file cannot be read, or is not UTF-8.
+    """
+    with _readable(path), _open(path) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{path}: byte {error.start + 1}: no UTF-8; save the file as UTF-8") from error
+
+
+def values(path: Path, *, remedy: str, hint: str) -> Iterator[tuple[str, Any]]:
+    """As `rows`, but a file that is one JSON object, over however many lines, is one row.
+
+    Raises:
+        BadInput: As `rows`.
+    """
+    found = rows(path, remedy=remedy, hint=hint)
+    try:
+        first = next(found)
+    except BadInput:
+        whole = _object(path)
+        if whole is None:
+            raise
+        yield "row 1", whole
+        return
+    yield first
+    yield from found
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    """The JSON object that a file is, if it is one."""
+    with _readable(path), _open(path) as file:
+        try:
+            value = _whole(json.loads(file.read().decode("utf-8-sig")))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _array(path: Path, file: io.BufferedIOBase, remedy: str) -> Iterator[tuple[str, Any]]:
     number = 0
     try:
         for number, value in enumerate(_items(file), start=1):
@@ -91,7 +155,7 @@ def _array(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
         ) from error
     except (ijson.JSONError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise BadInput(f"{path}: row {number + 1}: not JSON ({reason}); fetch the file again") from error
+        raise BadInput(f"{path}: row {number + 1}: not JSON ({reason}); {remedy}") from error
 
 
 def _items(file: io.BufferedIOBase) -> Iterator[Any]:
@@ -115,7 +179,7 @@ def _items(file: io.BufferedIOBase) -> Iterator[Any]:
             raise ValueError(f"nested deeper than {_DEEPEST} levels")
 
 
-def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
+def _lines(path: Path, file: io.BufferedIOBase, remedy: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
@@ -126,7 +190,7 @@ def _lines(path: Path, file: io.BufferedIOBase) -> Iterator[tuple[str, Any]]:
                 value = _whole(value)
         except (ValueError, RecursionError) as error:
             reason = str(error).splitlines()[0]
-            raise BadInput(f"{path}: line {number}: not JSON ({reason}); fetch the file again") from error
+            raise BadInput(f"{path}: line {number}: not JSON ({reason}); {remedy}") from error
         yield f"line {number}", value
 
 

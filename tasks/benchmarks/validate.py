@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import locomo, longmemeval
+from tasks.benchmarks import find, locomo, longmemeval, own
 from tasks.benchmarks.reading import rows
 
 
@@ -50,7 +50,7 @@ class Report:
 
     def __str__(self) -> str:
         """The report for a person, one fact a line."""
-        types = ", ".join(f"{kind} {count:,}" for kind, count in self.questions.items())
+        types = ", ".join(f"{kind} {count:,}" for kind, count in self.questions.items()) or "none"
         lines = (
             f"benchmark   {self.benchmark} ({self.variant})",
             f"sha256      {self.sha256}",
@@ -67,7 +67,7 @@ class Report:
 
 
 def validate(path: Path) -> Report:
-    """Load a file strictly as the benchmark that its first row belongs to.
+    """Load a file strictly as the benchmark that its first row belongs to, or a folder of one's own conversations.
 
     Raises:
         BadInput: If it is no benchmark's file, or anything in it cannot be used.
@@ -76,13 +76,20 @@ def validate(path: Path) -> Report:
 
 
 def _load(path: Path) -> Conversations:
+    if path.is_dir():
+        return own.load(find(own.OWN, path))
     _, first = next(rows(path))
     fields = set(first) if isinstance(first, dict) else set()
     if "haystack_sessions" in fields:
         return longmemeval.load(path)
     if {"conversation", "qa"} <= fields:
         return locomo.load(path, "locomo")
-    raise BadInput(f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa)")
+    if "text" in fields and fields <= own.OwnTurn.model_fields.keys():
+        return own.load(path)
+    raise BadInput(
+        f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor one's own turns "
+        "(text, speaker)"
+    )
 
 
 def report(conversations: Conversations) -> Report:

@@ -1,4 +1,4 @@
-"""Merging a turn against one scan of the vectors; walking two hops and touching, at growing sizes; peak memory.
+"""Merging a turn against one scan of the vectors, and a scan against a read of them, at growing sizes; peak memory.
 
 Sizes may be given: `python -m tests.benchmarks.bench_scale 27021 1000000`.
 """
@@ -9,32 +9,18 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import islice
 
 import numpy as np
 
-from memory.extraction import ExtractedEdge, ExtractedNode, Extraction
 from memory.graph import MemoryGraph, Moment
 from memory.merge import ToMerge, merge_turns
 from memory.profiles import GraphSettings
-from memory.retrieval import Root, expand
 from tests.benchmarks import synthetic
 from tests.benchmarks.timing import seconds
+from tests.benchmarks.workload import NOON, new_turn
 
 DIMENSIONS, NODES_A_TURN, BATCH, RUNS = 768, 5, 10, 9
-NOON = datetime(2024, 2, 1, 12, tzinfo=UTC)
-
-
-def new_turn(number: int) -> Extraction:
-    """Five new nodes, the first joined to the others; about two and a half nodes a turn are what a run has."""
-    nodes = [
-        ExtractedNode(key=str(i), label="Concept", title=f"fresh {number} {i}") for i in range(NODES_A_TURN)
-    ]
-    edges = [
-        ExtractedEdge(source="0", target=str(i), relationship="goes with") for i in range(1, NODES_A_TURN)
-    ]
-    return Extraction(nodes=tuple(nodes), edges=tuple(edges))
 
 
 def measure(graph: MemoryGraph, random: np.random.Generator, numbers: Iterator[int]) -> None:
@@ -55,17 +41,14 @@ def measure(graph: MemoryGraph, random: np.random.Generator, numbers: Iterator[i
     scanned = seconds(lambda: index.similarities(five), RUNS)
     batch = seconds(lambda: merge(BATCH), RUNS) / BATCH
     shared = seconds(lambda: index.similarities(many), RUNS) / BATCH
-    print(f"  one scan of the vectors {scan * 1e3:.2f} ms")
+    read = seconds(lambda: float(index.matrix.sum()), RUNS)
+    print(
+        f"  one scan of the vectors {scan * 1e3:.2f} ms: {scan / read:.2f} times one read of them from memory"
+    )
     print(f"  merging a turn of five new nodes {merged * 1e3:.2f} ms: {merged / scan:.2f} times one scan")
     print(f"  its scan alone, five vectors together: {scanned / scan:.2f} times one scan")
     print(f"  each of {BATCH} turns merged together {batch * 1e3:.2f} ms: {batch / scan:.2f} times one scan")
     print(f"  its share of their scan: {shared / scan:.2f} times one scan")
-
-    ids = [graph.node_at(int(row)).id for row in random.integers(0, len(index), 15)]
-    roots = [Root(node, 0.8) for node in ids[:5]]
-    walk = seconds(lambda: expand(graph, roots, one), 20)
-    touch = seconds(lambda: graph.touch(ids, NOON), 20)
-    print(f"  walking two hops from five nodes {walk * 1e3:.3f} ms; touching fifteen {touch * 1e3:.3f} ms")
 
 
 def main() -> None:

@@ -199,7 +199,7 @@ def test_rejudging_answers_nothing_again_and_keeps_the_old_verdicts(tmp_path: Pa
     assert (folder / "table_1.md").exists()
     assert (tmp_path / "run" / "verdicts.parquet").read_bytes() == before
     made = {each.name.split()[0] for each in task_runs(state, 5) if each.state_name == "Completed"}
-    assert made <= {"judge", "score", "bootstrap"}
+    assert made <= {"judge", "score", "waterfall", "waterfall_types", "bootstrap"}
     assert "judge" in made
 
 

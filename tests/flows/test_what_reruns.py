@@ -130,7 +130,7 @@ def test_a_helper_that_changes_the_outcome_reruns_all_that_reads_it(
 
     changed = dataclasses.replace(answer.STAGE, version=answer.STAGE.version + 1, make=make)
     monkeypatch.setattr(answer, "STAGE", changed)
-    assert run_in_loop(again, **STUDY).made_stages == ["answer", "judge", "score", "bootstrap"]
+    assert run_in_loop(again, **STUDY).made_stages == ["answer", "judge", "score", "waterfall", "bootstrap"]
 
 
 def test_another_extractor_prompt_reruns_extraction(again: Path) -> None:

@@ -15,6 +15,7 @@ from memory.forgetting.passes import FORGETTING
 from results import schemas
 from results.columns import GRAPHS, documented
 from results.storage import SCHEMA as STORAGE
+from results.waterfall_types import SCHEMA as WATERFALL_TYPES
 from tasks.entities import ENTITIES
 from tasks.frontier import ROWS, SIZES
 from tasks.ingest import GROWTH
@@ -27,6 +28,7 @@ DECLARED = {
     "calls": CALLS,
     "pace": PACE,
     "entities": ENTITIES,
+    "waterfall_types": WATERFALL_TYPES,
     "frontier_rows": ROWS,
     "frontier_sizes": SIZES,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),

@@ -22,6 +22,8 @@ _TOO_LITTLE = 0.3
 _LATER = 0.35
 # Share of the best passage's score from which a passage tells of the same.
 _TELLS = 0.45
+# What speaks for the head of an entry of a numbered list (`2. Norden - This brand ...`): more than for most phrases.
+_HEADED = 0.45
 
 _UNIT = r"(?:second|minute|hour|day|night|week|month|year)s?"
 _NUMBER = (
@@ -50,7 +52,7 @@ _ADVICE = re.compile(
     r"\b(?:suggest|recommend(?!ed)|any (?:tips|advice|ideas|suggestions)|what do you think|should i)\b", re.I
 )
 
-_HEAD = re.compile(r"(?:\d+[.)]\s*)?([A-Z][^:–]{2,60}?)(?::|\s[-–])\s")
+_HEAD = re.compile(r"\d+[.)]\s*([A-Z][^:–]{2,60}?)(?::|\s[-–])\s")
 _NAMED = re.compile(r"\b(?:named|called|titled)\s+$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b", re.I)
 _FORMERLY = re.compile(
@@ -203,7 +205,7 @@ def _spans(kind: str, question: str, score: float, passage: Passage) -> Iterator
         if not set(content(match.group(1))) <= asked:
             yield _Span(match.group(1), score + 0.3 * _closeness(match.start(), near) + 0.15)
     if (head := _HEAD.match(passage.text)) and not set(content(head.group(1))) <= asked:
-        yield _Span(head.group(1), score + 0.25)
+        yield _Span(head.group(1), score + _HEADED)
     for phrase in passage.phrases:
         fresh = set(content(phrase.text)) - asked
         if fresh:

@@ -10,7 +10,7 @@ from memory.errors import BadInput
 Inputs = Mapping[str, str]
 
 # Raised whenever a procedure would reply differently to the same inputs: it is part of the call's id.
-VERSIONS = {"noun-phrases": "1", "locomo-observations": "1", "extractive": "1", "lexical": "1"}
+VERSIONS = {"noun-phrases": "1", "locomo-observations": "1", "extractive": "2", "lexical": "3"}
 
 _EXTRACTING = {
     "extract": "extractor:extract_turn",

@@ -15,9 +15,10 @@ def test_the_benchmarks_are_named_as_the_command_line_names_them():
         "longmemeval-s",
         "locomo",
         "locomo-adversarial",
+        "own",
     ]
     assert all(benchmark.name == name for name, benchmark in BENCHMARKS.items())
-    assert {benchmark.licence for benchmark in BENCHMARKS.values()} == {"MIT", "CC BY-NC 4.0"}
+    assert {benchmark.licence for benchmark in BENCHMARKS.values()} == {"MIT", "CC BY-NC 4.0", ""}
 
 
 def test_the_sample_needs_no_data_and_ignores_the_folder_given_to_others(tmp_path):

@@ -1,19 +1,9 @@
-import gzip
-import json
-import string
-from collections import Counter
-from pathlib import Path
-from statistics import fmean
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.models.offline.answerer import DECLINED, answer
-from tasks.models.offline.passages import rank, read
-from tasks.models.offline.tokens import content
-
-ORACLE = Path(__file__).parents[3] / "../shared/data/longmemeval_oracle.json.gz"
+from tasks.models.offline.passages import read
 
 TURNS = "\n\n---\n\n".join(
     [
@@ -82,6 +72,16 @@ def test_an_item_of_a_list_is_found_by_its_number() -> None:
     assert answer("What was the 2nd job in the list?", jobs, abstains=False) == "Typesetter"
 
 
+def test_the_head_of_a_lists_entry_answers_before_the_words_beside_it() -> None:
+    brands = "1. Ostrik: Boots of felt.\n2. Norden - This French brand makes shoes of wild rubber."
+    assert answer("Which brand makes shoes of wild rubber?", brands, abstains=False) == "Norden"
+
+
+def test_a_speakers_name_before_a_turn_is_no_head() -> None:
+    spoken = "Ilse: Oh, a grey parrot, and so as a pet it is very loud."
+    assert answer("What kind of pet is loud?", spoken, abstains=False) == "grey parrot"
+
+
 def test_without_context_the_improved_profile_declines_and_the_published_one_guesses() -> None:
     assert improved("Where do I live?", "") == DECLINED
     guess = answer("How many hives do I keep?", "", abstains=False)
@@ -100,33 +100,3 @@ def test_any_text_gets_an_answer_that_is_not_empty(question: str, context: str, 
     reply = answer(question, context, abstains=abstains, question_date=None)
     assert reply.strip()
     assert reply == answer(question, context, abstains=abstains, question_date=None)
-
-
-def _f1(prediction: str, reference: str) -> float:
-    """Token F1 of the paper (facts, section 12), for this comparison alone."""
-    bare = str.maketrans("", "", string.punctuation)
-    given_, gold = (
-        [word for word in text.lower().translate(bare).split() if word not in {"a", "an", "the"}]
-        for text in (prediction, reference)
-    )
-    overlap = sum((Counter(given_) & Counter(gold)).values())
-    return 2 * overlap / (len(given_) + len(gold)) if overlap else 0.0
-
-
-@pytest.mark.skipif(not ORACLE.is_file(), reason="../shared/data/longmemeval_oracle.json.gz is not there")
-def test_on_longmemeval_evidence_the_answerer_more_than_doubles_the_best_sentences_f1() -> None:
-    questions = json.loads(gzip.decompress(ORACLE.read_bytes()))
-    cut, whole = [], []
-    for row in questions:
-        turns = [
-            f"[{date[:10].replace('/', '-')}] {turn['content']}"
-            for session, date in zip(row["haystack_sessions"], row["haystack_dates"], strict=True)
-            for turn in session
-            if turn.get("has_answer")
-        ]
-        context = "\n\n---\n\n".join(turns)
-        best = rank(read(context), content(row["question"]))
-        whole.append(_f1(best[0][1].text if best else "", str(row["answer"])))
-        cut.append(_f1(improved(row["question"], context, row["question_date"]), str(row["answer"])))
-    assert fmean(whole) < 0.11
-    assert fmean(cut) > 0.30

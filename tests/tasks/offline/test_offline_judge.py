@@ -1,6 +1,4 @@
-import gzip
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +10,6 @@ from tasks.models.offline.judge import judge
 from tasks.prompts import answer as answer_prompt
 from tasks.prompts import judge as judge_prompt
 from tasks.prompts.judge import read_verdict
-
-DATA = Path(__file__).parents[3] / "../shared/data"
 
 
 def verdict(question: str, reference: str, answer: str, **known: object) -> bool | None:
@@ -43,7 +39,11 @@ def verdict(question: str, reference: str, answer: str, **known: object) -> bool
         ("What is my dog called?", "The information provided is not enough.", "Not mentioned.", True),
         ("What is my dog called?", "You did not mention this information.", "Bosun", False),
         ("What was the order?", "First the fair, then the concert", "1. The concert 2. The fair", False),
+        ("How many days passed?", "11 days (or 12 days, if the last one counts)", "11 days.", True),
+        ("How long have I rowed?", "4 years and 9 months", "About 4 years and 3 months", False),
+        ("When does it open?", "9:00 AM", "At 9 AM", True),
         ("Any tips?", "The user would prefer suggestions on beekeeping.", "Try white clover.", None),
+        ("Any tips?", "The user would prefer tips on bees. They might not mention wasps.", "Clover.", None),
     ],
 )
 def test_worked_examples(question: str, reference: str, answer: str, correct: bool | None) -> None:
@@ -70,39 +70,6 @@ def test_what_the_judge_cannot_tell_is_unparsed_and_not_false() -> None:
 @given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=80))
 def test_any_three_texts_get_one_of_three_verdicts(question: str, reference: str, answer: str) -> None:
     verdict(question, reference, answer)
-
-
-def _kappa(ours: list[bool], theirs: list[bool]) -> float:
-    """Cohen's kappa."""
-    agreed = sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(ours)
-    mine, other = sum(ours) / len(ours), sum(theirs) / len(theirs)
-    chance = mine * other + (1 - mine) * (1 - other)
-    return (agreed - chance) / (1 - chance)
-
-
-@pytest.mark.skipif(
-    not (DATA / "published_results/exp1_graph.jsonl").is_file(), reason="../shared/data is not there"
-)
-def test_it_agrees_with_the_published_verdicts_that_it_was_not_tuned_on_better_than_an_f1_rule() -> None:
-    questions = {
-        row["question_id"]: row["question"]
-        for row in json.loads(gzip.decompress((DATA / "longmemeval_oracle.json.gz").read_bytes()))
-    }
-    ours, rule, theirs, asked = [], [], [], 0
-    for arm in ("graph", "baseline"):
-        lines = (DATA / f"published_results/exp1_{arm}.jsonl").read_text().splitlines()
-        rows = [row for row in map(json.loads, lines) if row["predicted"] is not None]
-        for row in rows[1::2]:
-            asked += 1
-            said = verdict(questions[row["question_id"]], str(row["ground_truth"]), row["predicted"])
-            if said is not None:
-                ours.append(said)
-                rule.append(row["f1"] >= 0.65)
-                theirs.append(bool(row["judge_correct"]))
-    assert asked == 500
-    assert len(ours) > 0.9 * asked
-    assert _kappa(ours, theirs) > 0.88
-    assert _kappa(rule, theirs) < 0.76
 
 
 def test_every_offline_model_does_its_tasks_from_a_prompts_inputs_and_no_other() -> None:

@@ -1,0 +1,60 @@
+"""Thresholds that a probe has found for an embedder, as the TOML file that `palimpsest calibrate --to` writes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memory.calibration import Thresholds, calibrated_on
+from memory.errors import BadInput
+
+
+class ProbedThresholds(BaseModel):
+    """Thresholds of one embedder, and the pairs that chose them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    embedder: str = Field(description="provider:model, as the study names it.")
+    dedup: float = Field(gt=0, le=1, description="Cosine from which two descriptors name one entity.")
+    floor: float = Field(ge=-1, le=1, description="Cosine from which a node may be a root of retrieval.")
+    dedup_pairs: int = Field(ge=1, description="Descriptor pairs that chose `dedup`.")
+    floor_pairs: int = Field(ge=1, description="Question and node pairs that chose `floor`.")
+    probe: str = Field(description="Which pairs these were: the first digits of the hash of their file.")
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The two, with what they stand on."""
+        return Thresholds(self.dedup, self.floor, calibrated_on(self.dedup_pairs, self.floor_pairs))
+
+    def toml(self) -> str:
+        """The file's text."""
+        return (
+            "# Thresholds for `palimpsest run ... --thresholds FILE`, written by `palimpsest calibrate`. They were\n"
+            "# chosen on one half of the probe's families; what they do to the other half was printed with them.\n"
+            f"embedder = {json.dumps(self.embedder)}\n"
+            f"dedup = {self.dedup}\n"
+            f"floor = {self.floor}\n"
+            f"dedup_pairs = {self.dedup_pairs}\n"
+            f"floor_pairs = {self.floor_pairs}\n"
+            f"probe = {json.dumps(self.probe)}\n"
+        )
+
+
+def read_thresholds(path: Path) -> ProbedThresholds:
+    """Thresholds from a TOML file.
+
+    Raises:
+        BadInput: Naming the field that is wrong.
+    """
+    try:
+        return ProbedThresholds.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

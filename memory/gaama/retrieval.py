@@ -57,7 +57,9 @@ def rank(
     kinds = _kinds(settings)
     similar = _similarities(graph, query)
     allowed = graph.rows_of(kinds)
-    pool = _nearest(similar, allowed, settings, query, others)
+    factor = 10 if settings.mode == "semantic" else 2
+    wanted = max(factor * settings.budget, 80)
+    pool = _nearest(similar, allowed, wanted, settings, query, others)
     if settings.mode == "semantic":
         scores = {int(row): float(similar[row]) for row in pool if similar[row] > 0}
         return _within_budgets(graph, settings, scores, pool, np.zeros(0))
@@ -70,6 +72,15 @@ def rank(
     total = settings.ppr_weight * walked[candidates] + settings.similarity_weight * sims / best
     scores = {int(row): float(score) for row, score in zip(candidates, total, strict=True) if score > 0}
     return _within_budgets(graph, settings, scores, pool, walked)
+
+
+def nearest(
+    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, count: int, others: Vectors | None = None
+) -> list[Scored]:
+    """The items of any kind that are nearest to a unit vector, best first, each with its similarity."""
+    similar = _similarities(graph, query)
+    rows = _nearest(similar, np.flatnonzero(graph.vectors.live), count, settings, query, others)
+    return [Scored(graph.at(int(row)), float(similar[row])) for row in rows]
 
 
 def _kinds(settings: GaamaSettings) -> tuple[str, ...]:
@@ -85,15 +96,18 @@ def _similarities(graph: ConceptGraph, query: Vectors) -> Doubles:
 
 
 def _nearest(
-    similar: Doubles, allowed: Rows, settings: GaamaSettings, query: Vectors, others: Vectors | None
+    similar: Doubles,
+    allowed: Rows,
+    wanted: int,
+    settings: GaamaSettings,
+    query: Vectors,
+    others: Vectors | None,
 ) -> Rows:
-    """The pool of nearest rows, best first, equal ones by row.
+    """The `wanted` nearest rows, best first, equal ones by row.
 
     The code looks at twice as many rows of the whole database as it wants, at least 20, and leaves out those of other
     conversations afterwards (0.4).
     """
-    factor = 10 if settings.mode == "semantic" else 2
-    wanted = max(factor * settings.budget, 80)
     order = allowed[np.argsort(-similar[allowed], kind="stable")]
     if settings.filter == "after" and others is not None and len(others):
         foreign = np.sort(similarity(others.astype(np.float64) @ query.astype(np.float64)))

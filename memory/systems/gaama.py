@@ -17,6 +17,7 @@ from memory.gaama.chunks import Event, events, full_chunks
 from memory.gaama.construction import Builder
 from memory.gaama.graph import ConceptGraph
 from memory.gaama.packing import rendered, trimmed
+from memory.gaama.repairing import GaamaEditing
 from memory.gaama.retrieval import Scored, rank
 from memory.gaama.settings import GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Vectors
@@ -114,6 +115,15 @@ class Gaama:
             items=len(shown),
             flags=tuple(name for name, up in flags.items() if up),
         )
+
+    def editing(self) -> GaamaEditing:
+        """The graph, open for repair.
+
+        Raises:
+            CallFailed: As `finish`, where turns still wait.
+        """
+        self.finish()
+        return GaamaEditing(self.graph, self.settings, self.models.embedder, self.others)
 
     def _provenance(self, shown: Sequence[Scored]) -> tuple[Source, ...]:
         """The turns that the items stand on, each with the score of the best item on it; equal ones in its order."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -65,6 +65,20 @@ def records(value: object, shape: type[R]) -> list[R]:
         except ValidationError:
             continue
     return found
+
+
+def _texts(value: object) -> list[str]:
+    return [member for member in value if isinstance(member, str)] if isinstance(value, list) else []
+
+
+def _belief(value: object) -> float:
+    return min(max(value, 0.0), 1.0) if isinstance(value, int | float) else 1.0
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+"""A list of texts in a reply: what is no text in it is passed over, and what is no list has none."""
+Belief = Annotated[float, BeforeValidator(_belief)]
+"""How sure a model is, brought between 0 and 1; what is no number is certain (facts on GAAMA, section 4.2)."""
 
 
 def _without_thinking(text: str) -> str:

@@ -35,8 +35,8 @@ class Event:
 
 
 def events(session: Session, *, captions: bool) -> list[Event]:
-    """The turns of a session that say something, as events."""
-    said = [turn for turn in session.turns if turn.text.strip()]
+    """The turns of a session that say something, as events; with captions, an image alone says something, too."""
+    said = [turn for turn in session.turns if turn.text.strip() or (captions and turn.caption)]
     return [
         Event(
             turn.id,

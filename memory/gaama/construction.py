@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
-
-import numpy as np
 
 from memory.conversation import Observation
 from memory.errors import CallFailed
@@ -86,17 +83,18 @@ class Builder:
         """Keep the events verbatim, each joined to the one before it."""
         stored = []
         for event, vector in zip(chunk, self._embedded([event.text for event in chunk]), strict=True):
+            if event.first and self.settings.next_edges == "session":
+                self.graph.last_episode = None
             if vector is None:
                 continue
             item = Item(
                 episode_id(event.turn), -1, "episode", event.text, self.graph.next_number(),
                 turn=event.turn, session=event.session, time=event.time,
             )  # fmt: skip
-            before = self.graph.last_episode
             stored.append(self.graph.add(item, vector))
+            if self.graph.last_episode is not None:
+                self.graph.join("NEXT", self.graph.last_episode, item.id)
             self.graph.last_episode = item.id
-            if before is not None and not (event.first and self.settings.next_edges == "session"):
-                self.graph.join("NEXT", before, item.id)
         return stored
 
     # What the extractor is shown
@@ -111,13 +109,13 @@ class Builder:
             _section("episodes", "New episodes", episodes, 0.35),
             _section("related", "Related older episodes", related, 0.25),
             _section("facts", "Known facts", [self.graph.items[id] for id in facts], 0.25),
-            Section("concepts", "Known concepts", tuple(("", label) for label in known), 0.15),
+            Section("concepts", "Known concepts", tuple(("", item.text) for item in known.values()), 0.15),
         ]
         return fitted(sections, self.settings.prompt_words)
 
     def _known_concepts(self, episodes: Sequence[Item]) -> dict[str, Item]:
-        """Stored concepts near to new episodes, by label; a turn is hardly ever near to a label."""
-        return {item.text: item for item in self._near(episodes, NEAR, "concept")}
+        """Stored concepts near to new episodes, by the id of their label; a turn is hardly ever near to a label."""
+        return {text_id(item.text): item for item in self._near(episodes, NEAR, "concept")}
 
     def _fact_context(self, facts: Sequence[Item]) -> list[Section]:
         """New facts, related ones, and what was drawn from either (facts, section 4.3)."""
@@ -152,14 +150,12 @@ class Builder:
     def _store_concepts(
         self, replies: Sequence[ConceptReply], own: set[str], known: Mapping[str, Item]
     ) -> dict[str, Item]:
-        """Join episodes to concepts, new or known; returns the concepts that facts may name, by label."""
-        named = dict(known)
-        labels = [label for reply in replies if (label := reply.concept_label.strip().lower())]
-        new = list(dict.fromkeys(label for label in labels if label not in known))
-        named |= {item.text: item for item in self._stored("concept", [(label, 1.0) for label in new])}
+        """Join episodes to concepts, new or known; returns the concepts that facts may name, by `text_id`."""
+        labels = [reply.concept_label.lower() for reply in replies]
+        new = self._stored("concept", [(label, 1.0) for label in labels if text_id(label) not in known])
+        named = {**known, **{item.id: item for item in new}}
         for reply in replies:
-            concept = named.get(reply.concept_label.strip().lower())
-            if concept is not None:
+            if (concept := named.get(text_id(reply.concept_label))) is not None:
                 self._join_all("HAS_CONCEPT", _among(reply.episode_ids, own), [concept.id])
         return named
 
@@ -167,22 +163,18 @@ class Builder:
         self, replies: Sequence[FactReply], own: set[str], concepts: Mapping[str, Item]
     ) -> list[Item]:
         """Store facts with the episodes that they were read in and the concepts that they are about."""
-        facts = self._stored("fact", [(reply.fact_text, _belief(reply.belief)) for reply in replies])
+        facts = self._stored("fact", [(reply.fact_text, reply.belief) for reply in replies])
         by_id = {item.id: item for item in facts}
         for reply in replies:
-            fact = by_id.get(text_id(reply.fact_text))
-            if fact is None:
+            if (fact := by_id.get(text_id(reply.fact_text))) is None:
                 continue
             self._join_all("DERIVED_FROM", [fact.id], _among(reply.source_episode_ids, own))
-            labels = dict.fromkeys(label.strip().lower() for label in reply.concepts)
-            about = [concepts[label].id for label in labels if label in concepts]
-            self._join_all("ABOUT_CONCEPT", [fact.id], about)
+            labels = dict.fromkeys(text_id(label) for label in reply.concepts)
+            self._join_all("ABOUT_CONCEPT", [fact.id], [concepts[id].id for id in labels if id in concepts])
         return facts
 
     def _store_reflections(self, replies: Sequence[ReflectionReply], facts: set[str]) -> None:
-        stored = self._stored(
-            "reflection", [(reply.reflection_text, _belief(reply.belief)) for reply in replies]
-        )
+        stored = self._stored("reflection", [(reply.reflection_text, reply.belief) for reply in replies])
         by_id = {item.id: item for item in stored}
         for reply in replies:
             if (found := by_id.get(text_id(reply.reflection_text))) is not None:
@@ -220,8 +212,3 @@ def _section(name: str, heading: str, items: Sequence[Item], share: float) -> Se
 def _among(ids: Sequence[str], allowed: set[str]) -> list[str]:
     """The ids that may be named, each once: what a model makes up or remembers from elsewhere is passed over."""
     return [id for id in dict.fromkeys(ids) if id in allowed]
-
-
-def _belief(given: float | None) -> float:
-    """A belief between 0 and 1; what is no number is certain."""
-    return 1.0 if given is None or not math.isfinite(given) else float(np.clip(given, 0.0, 1.0))

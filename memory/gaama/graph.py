@@ -78,7 +78,7 @@ def similarity(cosine: np.ndarray) -> np.ndarray:
 
 
 class ConceptGraph:
-    """Items and edges. What diffuses over them is gathered when it is first asked for, and kept until they change.
+    """Items and edges. What a recall gathers from all of them is gathered once, and kept until they change.
 
     Attributes:
         items: By id, in the order they came to be.
@@ -97,6 +97,7 @@ class ConceptGraph:
         self.joined = 0
         self.last_episode: str | None = None
         self._by_row: list[str] = []
+        self._rows: dict[frozenset[str], Rows] = {}
         self._diffusions: dict[tuple[frozenset[str], int | None], Diffusion] = {}
 
     def __len__(self) -> int:
@@ -115,9 +116,11 @@ class ConceptGraph:
 
     def rows_of(self, kinds: Iterable[str]) -> Rows:
         """The rows of the items of some kinds, in order."""
-        wanted = set(kinds)
-        rows = [item.row for item in self.items.values() if item.kind in wanted]
-        return np.sort(np.asarray(rows, np.intp))
+        key = frozenset(kinds)
+        if key not in self._rows:
+            rows = [item.row for item in self.items.values() if item.kind in key]
+            self._rows[key] = np.sort(np.asarray(rows, np.intp))
+        return self._rows[key]
 
     def add(self, item: Item, vector: Vectors) -> Item:
         """Store an item, or replace what is stored of the one with its id; edges stay (facts, section 1: upsert).
@@ -126,16 +129,19 @@ class ConceptGraph:
             ValueError: If the vector is refused; nothing is changed.
         """
         known = self.items.get(item.id)
-        if known is not None:
-            item.row = known.row
-            self.items[item.id] = item
-            return item
-        item.row = self.vectors.add(vector)
-        self._by_row.append(item.id)
+        if known is None:
+            item.row = self.vectors.add(vector)
+            self._by_row.append(item.id)
+            self.topology.add_node(item.id)
+        else:
+            item.row = known.row  # the vector stays: texts of one id differ in case and blanks alone
         self.items[item.id] = item
-        self.topology.add_node(item.id)
-        self._diffusions.clear()
+        self._changed()  # also here: what is replaced may have been of another kind
         return item
+
+    def _changed(self) -> None:
+        self._rows.clear()
+        self._diffusions.clear()
 
     def next_number(self) -> int:
         """The next place in the order of items."""
@@ -146,18 +152,20 @@ class ConceptGraph:
         """Add an edge; the same pair may be joined again, and weighs more then."""
         self.topology.add_edge(source, target, type=type, order=self.joined)
         self.joined += 1
-        self._diffusions.clear()
+        self._changed()
 
     def remove(self, id: str) -> None:
         """Take out an item and its edges; its row stays dead."""
         self.vectors.remove([self.items.pop(id).row])
         self.topology.remove_node(id)
-        self._diffusions.clear()
+        if id == self.last_episode:
+            self.last_episode = None
+        self._changed()
 
     def part(self, source: str, target: str) -> None:
         """Take out all edges from one item to another."""
         self.topology.remove_edges_from([(source, target)] * self.topology.number_of_edges(source, target))
-        self._diffusions.clear()
+        self._changed()
 
     def ends(self, type: EdgeType, source: str) -> list[str]:
         """Where the edges of a type lead from an item, in the order they were added."""
@@ -170,17 +178,32 @@ class ConceptGraph:
         return [start for start, _, data in edges if data["type"] == type]
 
     def turns_of(self, item: Item) -> tuple[str, ...]:
-        """The turns that an item stands on: an episode's own, a fact's episodes', a reflection's facts'."""
+        """The turns that an item stands on: an episode's own, a fact's or concept's episodes', a reflection's facts'.
+
+        Equal texts are one item, so that a reflection may rest on itself: each item is visited once.
+        """
+        turns: dict[str, None] = {}
+        visited = {item.id}
+        ahead = [item.id]
+        while ahead:
+            here = self.items[ahead.pop()]
+            if here.turn is not None:
+                turns[here.turn] = None
+            below = [id for id in dict.fromkeys(self._stands_on(here)) if id not in visited]
+            visited.update(below)
+            ahead += reversed(below)
+        return tuple(turns)
+
+    def _stands_on(self, item: Item) -> list[str]:
         match item.kind:
             case "episode":
-                return (item.turn,) if item.turn else ()
+                return []
             case "fact":
-                below = self.ends("DERIVED_FROM", item.id)
+                return self.ends("DERIVED_FROM", item.id)
             case "reflection":
-                below = self.ends("DERIVED_FROM_FACT", item.id)
+                return self.ends("DERIVED_FROM_FACT", item.id)
             case "concept":
-                below = self.origins("HAS_CONCEPT", item.id)
-        return tuple(dict.fromkeys(turn for id in below for turn in self.turns_of(self.items[id])))
+                return self.origins("HAS_CONCEPT", item.id)
 
     def diffusion(self, kinds: Iterable[str], hub_limit: int | None) -> Diffusion:
         """What diffuses over the items of some kinds and the edges between them; its rows are those of the vectors."""

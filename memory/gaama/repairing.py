@@ -13,6 +13,7 @@ from memory.gaama.retrieval import nearest, rank
 from memory.gaama.settings import GaamaSettings
 from memory.models import Embedder, Vectors
 from memory.repair.protocol import Pack, Shown, ShownEdge
+from memory.vectors import VectorIndex
 
 _LITTLE = {
     "mode": "ppr",
@@ -42,7 +43,11 @@ class GaamaEditing:
     """The graph of a GAAMA memory as `memory.repair.protocol.GraphEditing`."""
 
     def __init__(
-        self, graph: ConceptGraph, settings: GaamaSettings, embedder: Embedder, others: Vectors | None = None
+        self,
+        graph: ConceptGraph,
+        settings: GaamaSettings,
+        embedder: Embedder,
+        others: VectorIndex | None = None,
     ) -> None:
         self._graph = graph
         self._settings = settings
@@ -97,6 +102,8 @@ class GaamaEditing:
         """See `GraphEditing`; by which id a label is known is the setting `concept_ids`."""
         plain = label.strip().lower()
         id = text_id(plain) if self._settings.concept_ids == "one" else repaired_concept_id(plain)
+        if id in self._graph and self._graph.items[id].kind != "concept":
+            id = repaired_concept_id(plain)  # a fact that says no more than a label must not become one
         return id if id in self._graph else self._add(id, "concept", plain, 1.0)
 
     def join_concept(self, concept: str, ids: Iterable[str]) -> int:

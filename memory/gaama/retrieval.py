@@ -12,7 +12,7 @@ import numpy as np
 from memory.gaama.graph import ConceptGraph, Item, similarity
 from memory.gaama.settings import GaamaSettings
 from memory.models import Vectors
-from memory.vectors import Doubles, Rows
+from memory.vectors import Doubles, Rows, VectorIndex
 
 _NO_ROWS = np.zeros(0, np.intp)
 
@@ -43,7 +43,7 @@ class Ranking:
 
 
 def rank(
-    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, others: Vectors | None = None
+    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, others: VectorIndex | None = None
 ) -> Ranking:
     """Rank items for a question.
 
@@ -51,8 +51,8 @@ def rank(
         graph: The memory.
         settings: Its settings.
         query: The question's vector, of unit length.
-        others: `(rows, dimensions)`, the vectors of other conversations in the same database; with `filter = "after"`
-            they take places among the nearest.
+        others: The vectors of other conversations in the same database; with `filter = "after"` they take places
+            among the nearest.
     """
     kinds = _kinds(settings)
     similar = _similarities(graph, query)
@@ -61,21 +61,23 @@ def rank(
     wanted = max(factor * settings.budget, 80)
     pool = _nearest(similar, allowed, wanted, settings, query, others)
     if settings.mode == "semantic":
-        scores = {int(row): float(similar[row]) for row in pool if similar[row] > 0}
-        return _within_budgets(graph, settings, scores, pool, np.zeros(0))
+        return _within_budgets(graph, settings, pool, similar[pool], pool, np.zeros(0))
     walked, reached = _diffused(graph, settings, similar, pool)
     candidates = np.union1d(pool, reached)
     sims = similar[candidates]
     if settings.graph_similarity == "none":
         sims = np.where(np.isin(candidates, pool), sims, 0.0)
     best = float(sims.max(initial=0.0)) or 1.0
-    total = settings.ppr_weight * walked[candidates] + settings.similarity_weight * sims / best
-    scores = {int(row): float(score) for row, score in zip(candidates, total, strict=True) if score > 0}
-    return _within_budgets(graph, settings, scores, pool, walked)
+    scores = settings.ppr_weight * walked[candidates] + settings.similarity_weight * sims / best
+    return _within_budgets(graph, settings, candidates, scores, pool, walked)
 
 
 def nearest(
-    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, count: int, others: Vectors | None = None
+    graph: ConceptGraph,
+    settings: GaamaSettings,
+    query: Vectors,
+    count: int,
+    others: VectorIndex | None = None,
 ) -> list[Scored]:
     """The items of any kind that are nearest to a unit vector, best first, each with its similarity."""
     similar = _similarities(graph, query)
@@ -101,7 +103,7 @@ def _nearest(
     wanted: int,
     settings: GaamaSettings,
     query: Vectors,
-    others: Vectors | None,
+    others: VectorIndex | None,
 ) -> Rows:
     """The `wanted` nearest rows, best first, equal ones by row.
 
@@ -109,10 +111,11 @@ def _nearest(
     conversations afterwards (0.4).
     """
     order = allowed[np.argsort(-similar[allowed], kind="stable")]
-    if settings.filter == "after" and others is not None and len(others):
-        foreign = np.sort(similarity(others.astype(np.float64) @ query.astype(np.float64)))
+    if settings.filter == "after" and others is not None:
+        looked_at = max(2 * wanted, 20)
+        foreign = np.sort(similarity(others.nearest(query, looked_at)[1]))
         ahead = len(foreign) - np.searchsorted(foreign, similar[order], side="right")
-        order = order[ahead + np.arange(len(order)) < max(2 * wanted, 20)]
+        order = order[ahead + np.arange(len(order)) < looked_at]
     return order[:wanted]
 
 
@@ -137,13 +140,14 @@ def _diffused(
 
 
 def _within_budgets(
-    graph: ConceptGraph, settings: GaamaSettings, scores: dict[int, float], pool: Rows, walked: Doubles
+    graph: ConceptGraph, settings: GaamaSettings, rows: Rows, scores: Doubles, pool: Rows, walked: Doubles
 ) -> Ranking:
-    """Walk the ranking and take of each kind as many as its budget allows."""
+    """Walk the rows with a score above 0, best first, and take of each kind as many as its budget allows."""
     left = {"fact": settings.facts, "reflection": settings.reflection_items, "episode": settings.episodes}
     known = set(pool.tolist())
     chosen = []
-    for row, score in sorted(scores.items(), key=lambda found: (-found[1], found[0])):
+    best = np.lexsort((rows, -scores))[: np.count_nonzero(scores > 0)]
+    for row, score in zip(rows[best].tolist(), scores[best].tolist(), strict=True):
         item = graph.at(row)
         if left.get(item.kind, 0) > 0:
             left[item.kind] -= 1

@@ -29,30 +29,25 @@ _ITEM: dict[str, pa.DataType] = {
     "belief": pa.float64(),
     "origin": pa.string(),
 }
-_FIELDS: list[tuple[str, pa.DataType]] = [*_ITEM.items(), ("sources", _TEXTS)]
-NODES = pa.schema(_FIELDS)
+NODES = pa.schema(_ITEM).append(pa.field("sources", _TEXTS))
 """Columns of the nodes, without their vectors; `sources` are the turns that a node stands on."""
-EDGES = pa.schema([("source", pa.string()), ("type", pa.string()), ("target", pa.string())])
-WAITING = pa.schema(
-    [
-        pa.field("turn", pa.string()),
-        pa.field("session", pa.string()),
-        pa.field("time", _TIME),
-        pa.field("speaker", pa.string()),
-        pa.field("text", pa.string()),
-        pa.field("first", pa.bool_()),
-        pa.field("observed", _OBSERVED),
-    ]
-)
-STATE = pa.schema(
-    [
-        pa.field("dimensions", pa.int64()),
-        pa.field("sequence", pa.int64()),
-        pa.field("last_episode", pa.string()),
-        pa.field("failed", pa.int64()),
-        pa.field("unembedded", pa.int64()),
-    ]
-)
+EDGES = pa.schema({"source": pa.string(), "type": pa.string(), "target": pa.string()})
+_EVENT: dict[str, pa.DataType] = {
+    "turn": pa.string(),
+    "session": pa.string(),
+    "time": _TIME,
+    "speaker": pa.string(),
+    "text": pa.string(),
+    "first": pa.bool_(),
+}
+WAITING = pa.schema(_EVENT).append(pa.field("observed", _OBSERVED))
+_STATE: dict[str, pa.DataType] = {
+    "sequence": pa.int64(),
+    "last_episode": pa.string(),
+    "failed": pa.int64(),
+    "unembedded": pa.int64(),
+}
+STATE = pa.schema(_STATE)
 """One row: what the memory knows beside its items."""
 
 
@@ -95,7 +90,7 @@ def waiting_table(waiting: Sequence[Event], observed: Mapping[str, Sequence[Obse
     """The events that wait for their chunk to be full, with what was observed of them."""
     rows = [
         {
-            **{name: getattr(event, name) for name in WAITING.names[:-1]},
+            **{name: getattr(event, name) for name in _EVENT},
             "observed": [
                 {"text": found.text, "turns": list(found.turns)} for found in observed.get(event.turn, ())
             ],

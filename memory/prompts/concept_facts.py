@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
 from memory.prompts.material import Section, rendered
-from memory.reply import read_json, records
+from memory.reply import Belief, Texts, read_json, records
 
 MAX_TOKENS = 8000
 
@@ -21,16 +21,16 @@ class FactReply(BaseModel):
     """A fact as the model writes it."""
 
     fact_text: str
-    belief: float | None = 1.0
-    source_episode_ids: list[str] = Field(default_factory=list)
-    concepts: list[str] = Field(default_factory=list)
+    belief: Belief = 1.0
+    source_episode_ids: Texts = Field(default_factory=list)
+    concepts: Texts = Field(default_factory=list)
 
 
 class ConceptReply(BaseModel):
     """A concept as the model writes it."""
 
     concept_label: str
-    episode_ids: list[str] = Field(default_factory=list)
+    episode_ids: Texts = Field(default_factory=list)
 
 
 class ConceptFactsReply(BaseModel):
@@ -101,8 +101,9 @@ def read(text: str) -> ConceptFactsReply:
         ValueError: If it is no JSON object with a list `facts` or `concepts`.
     """
     value = read_json(text)
-    if not isinstance(value, dict) or not isinstance(value.get("facts", value.get("concepts")), list):
-        raise ValueError("the reply has no list `facts`")
+    lists = ("facts", "concepts")
+    if not isinstance(value, dict) or not any(isinstance(value.get(name), list) for name in lists):
+        raise ValueError("the reply has neither a list `facts` nor a list `concepts`")
     return ConceptFactsReply(
         facts=records(value.get("facts"), FactReply), concepts=records(value.get("concepts"), ConceptReply)
     )

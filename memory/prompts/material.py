@@ -15,7 +15,7 @@ class Section:
     Attributes:
         name: What offline models know it by.
         heading: What a language model reads.
-        entries: `(id, text)`; an entry without an id is shown bare.
+        entries: `(id, text)`; the id may be empty.
         share: Of the words of all sections, how many are kept for this one.
     """
 
@@ -25,8 +25,12 @@ class Section:
     share: float
 
     def lines(self) -> list[str]:
-        """The entries as they are shown: each is one line, whatever it holds."""
-        return [f"[{id}] {flat(text)}" if id else flat(text) for id, text in self.entries]
+        """The entries as they are shown: each is one line that begins with an id or a dash, whatever it holds."""
+        return [f"[{id}] {flat(text)}" if id else f"- {flat(text)}" for id, text in self.entries]
+
+    def sizes(self) -> list[int]:
+        """Words of each entry, its id among them."""
+        return [bool(id) + len(text.split()) for id, text in self.entries]
 
 
 def flat(text: str) -> str:
@@ -40,11 +44,11 @@ def fitted(sections: Sequence[Section], words: int) -> list[Section]:
     A section ends at the first line that does not fit (facts, section 4.2).
     """
     kept = [0] * len(sections)
-    sizes = [[len(line.split()) for line in section.lines()] for section in sections]
-    left = 0
+    sizes = [section.sizes() for section in sections]
+    left = words
     for number, section in enumerate(sections):
         kept[number], used = _fill(sizes[number], 0, int(words * section.share))
-        left += int(words * section.share) - used
+        left -= used
     for number in range(len(sections)):
         kept[number], used = _fill(sizes[number], kept[number], left)
         left -= used

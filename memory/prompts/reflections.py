@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
 from memory.prompts.material import Section, rendered
-from memory.reply import read_json, records
+from memory.reply import Belief, Texts, read_json, records
 
 MAX_TOKENS = 4000
 
@@ -18,8 +18,8 @@ class ReflectionReply(BaseModel):
     """A reflection as the model writes it."""
 
     reflection_text: str
-    belief: float | None = 1.0
-    source_fact_ids: list[str] = Field(default_factory=list)
+    belief: Belief = 1.0
+    source_fact_ids: Texts = Field(default_factory=list)
 
 
 class ReflectionsReply(BaseModel):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel
 
 from memory.conversation import Observation, Query, Session
-from memory.errors import CallFailed
+from memory.errors import BadInput, CallFailed
 from memory.extraction import Extraction
 from memory.gaama import tables as stored
 from memory.gaama.chunks import Event, events, full_chunks
@@ -23,6 +22,7 @@ from memory.gaama.settings import GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Vectors
 from memory.prompts import concept_facts, reflections
 from memory.protocol import Models, Recall, Size, Source
+from memory.vectors import VectorIndex
 
 
 class Gaama:
@@ -43,7 +43,7 @@ class Gaama:
         self.models = models
         self.graph = ConceptGraph(models.embedder.dimensions)
         self.builder = Builder(self.graph, settings, models.builder, models.embedder)
-        self.others: Vectors = np.zeros((0, models.embedder.dimensions), np.float32)
+        self.others: VectorIndex | None = None
         self.waiting: list[Event] = []
         self.observed: dict[str, list[Observation]] = {}
 
@@ -82,9 +82,15 @@ class Gaama:
     def beside(self, vectors: Vectors) -> None:
         """Show the memory the vectors of other conversations in the same database, `(rows, dimensions)`.
 
-        The published code took the nearest of all before it left out the others' (facts, 0.4).
+        The published code took the nearest of all before it left out the others' (facts, 0.4). Only recall is
+        changed: which conversations are there when another is built depends on the order they are built in.
+
+        Raises:
+            ValueError: If a vector is of another length, not finite, or zero.
         """
-        self.others = vectors
+        self.others = VectorIndex(self.graph.vectors.dimensions)
+        for vector in vectors:
+            self.others.add(vector)
 
     def recall(self, query: Query) -> Recall:
         """Facts, reflections and episodes for a question, within the settings' words.
@@ -103,7 +109,7 @@ class Gaama:
         found = rank(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
         shown = trimmed(found.chosen, self.settings, words)
         flags = {
-            "chunks_without_facts": self.builder.failed > 0,
+            "replies_failed": self.builder.failed > 0,
             "items_without_vector": self.builder.unembedded > 0,
             "trimmed": len(shown) < len(found.chosen),
             "found_by_graph_alone": found.discovered > 0,
@@ -141,7 +147,6 @@ class Gaama:
     def tables(self) -> dict[str, pa.Table]:
         """The tables `nodes`, `edges`, `waiting` and `state`."""
         state = {
-            "dimensions": self.graph.vectors.dimensions,
             "sequence": self.graph.sequence,
             "last_episode": self.graph.last_episode,
             "failed": self.builder.failed,
@@ -161,8 +166,11 @@ class Gaama:
             BadInput: If they do not fit one another.
         """
         system = cls(settings, models)
-        state = tables["state"].to_pylist()[0]
-        system.graph = stored.graph_of(tables, state["dimensions"])
+        missing = {"nodes", "edges", "waiting", "state"} - tables.keys()
+        if missing:
+            raise BadInput(f"the memory lacks its table {min(missing)}; build it again")
+        [state] = tables["state"].to_pylist()
+        system.graph = stored.graph_of(tables, models.embedder.dimensions)
         system.graph.sequence, system.graph.last_episode = state["sequence"], state["last_episode"]
         system.builder = Builder(system.graph, settings, models.builder, models.embedder)
         system.builder.failed, system.builder.unembedded = state["failed"], state["unembedded"]

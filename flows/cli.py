@@ -183,7 +183,9 @@ def compare(
 @app.command()
 def rejudge(
     folder: RunArgument,
-    judge: Annotated[str, typer.Option("--judge", help="Judge prompt (paper, per_type) or provider:model.")],
+    judge: Annotated[
+        str, typer.Option("--judge", help="Judge prompt (paper, per_type, key_facts) or provider:model.")
+    ],
 ) -> None:
     """Judge a run's answers anew, without answering again; its own verdicts stay."""
     from flows.running import rejudge_run

@@ -6,7 +6,7 @@ It starts from the command line or from a Prefect deployment; both call `represe
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from prefect import State, flow
 from prefect.logging import get_run_logger
@@ -20,6 +20,7 @@ from flows.runners import WORKERS, executing
 from tasks.context import closed_models
 from tasks.kinds import make_study
 from tasks.places import inside
+from tasks.prompts.judge import Judge
 from tasks.runs import read_run
 from tasks.start import carry_out, judge_anew, start
 from tasks.study import Study
@@ -90,9 +91,7 @@ def carry(study: Study, data: str, store: str, out: str, outside: bool) -> str |
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
     result_serializer="json",
 )
-def rejudge(
-    run: str, judge: Literal["paper", "per_type"] | None = None, model: str = "", outside: bool = False
-) -> str:
+def rejudge(run: str, judge: Judge | None = None, model: str = "", outside: bool = False) -> str:
     """Judge the answers of a run anew.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from flows.budgets import budget_of
 from flows.console import console, watch
@@ -20,6 +20,7 @@ from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.models.prices import read_prices
+from tasks.prompts.judge import Judge
 from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields, read_study
@@ -154,9 +155,9 @@ def rejudge_run(folder: Path, judge: str) -> int:
     """
     folder = folder.resolve()
     read_run(folder)
-    prompt, model = (judge, "") if judge in ("paper", "per_type") else (None, judge)
+    prompt, model = (judge, "") if judge in get_args(Judge) else (None, judge)
     if model and ":" not in model:
-        raise BadInput(f"--judge {judge!r} is neither paper nor per_type nor provider:model")
+        raise BadInput(f"--judge {judge!r} is none of {', '.join(get_args(Judge))}, nor provider:model")
     if model:
         choose("offline", {"judge": model})
     quiet_prefect(folder)

@@ -129,6 +129,7 @@ VERDICTS = _schema(
     pa.field("reason", pa.string()),
     pa.field("final", pa.bool_()),
     pa.field("correct", pa.bool_()),  # null unless judged
+    pa.field("reward", pa.float64()),  # share of key facts, from the judge that gives one
     pa.field("why", pa.string()),
     pa.field("call", pa.string()),
     pa.field("model", pa.string()),
@@ -147,7 +148,7 @@ METRICS = _schema(
     pa.field("recall", pa.float64()),
     pa.field("f1", pa.float64()),
     pa.field("f1_improved", pa.float64()),
-    pa.field("judge", pa.float64()),  # 1, 0, or null where there is no verdict
+    pa.field("judge", pa.float64()),  # 1, 0, a share of key facts, or null where there is no verdict
     pa.field("judge_status", pa.string()),
     pa.field("context_tokens", pa.int64()),
     pa.field("turn_recall_1", pa.float64()),

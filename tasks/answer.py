@@ -46,7 +46,7 @@ def make(work: Work) -> Made:
         )
         for row in asked
     ]
-    replies = open_chat(work, "answerer").ask_many(requests, read)
+    replies = open_chat(work, "answerer", work.params.get("repeat", 0)).ask_many(requests, read)
     by_question = {row["question"]: reply for row, reply in zip(asked, replies, strict=True)}
     answers = [_row(row, by_question.get(row["question"])) for row in rows]
     return Made({"answers": from_rows(answers, ANSWERS)}, count(answers))

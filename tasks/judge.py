@@ -11,8 +11,9 @@ from results.schemas import ANSWERS, VERDICTS
 from results.tables import from_rows
 from tasks.context import open_chat
 from tasks.load import loaded
+from tasks.prompts import key_facts
 from tasks.prompts.hashing import request_hash
-from tasks.prompts.judge import Judge, Verdict, read_verdict, request
+from tasks.prompts.judge import Judge, Verdict, read_reward, read_verdict, request
 from tasks.stage import Made, Stage, Work, count
 
 
@@ -33,8 +34,14 @@ def make(work: Work) -> Made:
     answers = work.read("answer", "answers", ANSWERS).to_pylist()
     answered = [row for row in answers if row["status"] == "ok"]
     requests = [_request(judge, questions[row["question"]], row["answer"]) for row in answered]
-    replies = open_chat(work, "judge").ask_many(requests, read_verdict)
-    by_question = {row["question"]: reply for row, reply in zip(answered, replies, strict=True)}
+    model = open_chat(work, "judge", work.params.get("repeat", 0))
+    by_question: dict[str, Reply[Verdict] | CallFailed] = {}
+    for read, kinds in ((read_verdict, {"judge"}), (read_reward, {key_facts.TASK})):
+        asked = [
+            (row["question"], one) for row, one in zip(answered, requests, strict=True) if one.task in kinds
+        ]
+        replies = model.ask_many([one for _, one in asked], read)
+        by_question |= {question: reply for (question, _), reply in zip(asked, replies, strict=True)}
     rows = []
     for row in answers:
         identity = {"question": row["question"], "condition": row["condition"], "judge": judge}
@@ -62,6 +69,7 @@ def _row(answer: dict[str, Any], reply: Reply[Verdict] | CallFailed | None) -> d
     return {
         "status": "judged",
         "correct": reply.value.correct,
+        "reward": reply.value.reward,
         "why": reply.value.why,
         "call": reply.call_id,
         "model": reply.model,
@@ -69,4 +77,4 @@ def _row(answer: dict[str, Any], reply: Reply[Verdict] | CallFailed | None) -> d
     }
 
 
-STAGE = Stage("judge", 1, make)
+STAGE = Stage("judge", 2, make)

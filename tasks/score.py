@@ -42,7 +42,7 @@ def _row(
         "status": "answered" if answer["status"] == "ok" else "failed",
         "reason": answer["reason"],
         "judge_status": verdict["status"],
-        "judge": None if verdict["correct"] is None else float(verdict["correct"]),
+        "judge": _judged(verdict),
         "context_tokens": recall["context_tokens"],
     }
     if answer["status"] == "ok":
@@ -52,6 +52,13 @@ def _row(
     if recall["status"] == "ok":
         row |= _retrieval(question, recall["turns"])
     return row
+
+
+def _judged(verdict: dict[str, Any]) -> float | None:
+    """The share of key facts where the judge gives one, else 1 or 0; none without a verdict."""
+    if verdict["reward"] is not None:
+        return float(verdict["reward"])
+    return None if verdict["correct"] is None else float(verdict["correct"])
 
 
 def _retrieval(question: Question, ranked: list[str]) -> dict[str, float]:

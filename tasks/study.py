@@ -208,8 +208,10 @@ class Study(BaseModel):
         "reported; reject: the paper; repair: drop what is wrong, keep the rest. The graph's profile improved "
         "repairs in any case.",
     )
-    judge: Literal["paper", "per_type"] = Field(
-        "paper", description="The paper's single prompt, or LongMemEval's judging by question type."
+    judge: Literal["paper", "per_type", "key_facts"] = Field(
+        "paper",
+        description="The paper's single prompt, LongMemEval's judging by question type, or GAAMA's share of the "
+        "reference's key facts.",
     )
     repeat: int = Field(
         0,

@@ -22,6 +22,7 @@ ANSWER = Span(1, 60)
 _SIZES = {
     "answer": ANSWER,
     "judge": Span(4, 60),
+    "key_facts": Span(4, 60),
     "query_entities": Span(4, 120),
     "concept_facts": Span(100, 2_000),  # of some fifteen turns
     "reflections": Span(10, 600),
@@ -45,6 +46,8 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
             return f"answer {call_id[:12]}"
         case "judge":
             return '{"correct": true, "why": ""}'
+        case "key_facts":
+            return '{"reward": 1.0, "why": ""}'
     return ""
 
 

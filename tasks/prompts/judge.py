@@ -1,6 +1,6 @@
 """The two judges: the paper's single prompt, and LongMemEval's judging by question type (facts, section 10).
 
-These are the only prompts that are shown a reference answer.
+These, and `tasks.prompts.key_facts`, are the only prompts that are shown a reference answer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pydantic import BaseModel
 
 from memory.models import ChatRequest
 from memory.tokens import sendable
+from tasks.prompts import key_facts
 from tasks.prompts.fence import fenced
 
-Judge = Literal["paper", "per_type"]
+Judge = Literal["paper", "per_type", "key_facts"]
 
 
 class VerdictReply(BaseModel):
@@ -28,10 +29,15 @@ class VerdictReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge said of an answer, with its reason where it gave one."""
+    """What a judge said of an answer, with its reason where it gave one.
+
+    `reward` is the share of the reference's key facts that the answer has, from a judge that gives one; with all of
+    them it is correct.
+    """
 
     correct: bool
     why: str = ""
+    reward: float | None = None
 
 
 _REPLY = """
@@ -105,20 +111,33 @@ def request(
 
     Args:
         judge: `paper` asks one question of every type and is told neither type nor abstention; `per_type`
-            follows LongMemEval's evaluation, and judges a type that it does not know by substance.
+            follows LongMemEval's evaluation, and judges a type that it does not know by substance; `key_facts` is
+            GAAMA's share of key facts, and judges an abstention as `per_type` does.
         question: The question as the benchmark words it.
         reference: The reference answer, the rubric of a preference question, or why there is no answer.
         answer: What the system said.
         question_type: The benchmark's name of the type.
         abstention: Whether the right answer is that the history does not say.
     """
+    if judge == "key_facts" and not abstention:
+        return key_facts.request(question, reference, answer)
     inputs = {"question": question, "reference": reference, "answer": answer}
     system = _PAPER
-    if judge == "per_type":
+    if judge != "paper":
         inputs |= {"type": question_type, "abstention": "true" if abstention else "false"}
         system = _ABSTENTION if abstention else _BY_TYPE.get(question_type, _SUBSTANCE)
     user = "\n\n".join(fenced(name, inputs[name]) for name in ("question", "reference", "answer"))
     return ChatRequest(task="judge", system=system + _REPLY, user=user, inputs=inputs, reply=VerdictReply)
+
+
+def read_reward(text: str) -> Verdict:
+    """Read the reply of the judge of key facts.
+
+    Raises:
+        ValueError: As `key_facts.read`; such a verdict is unparsed, never zero.
+    """
+    reward, why = key_facts.read(text)
+    return Verdict(reward == 1.0, why, reward)
 
 
 def read_verdict(text: str) -> Verdict:

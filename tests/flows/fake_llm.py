@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from memory.prompts import concept_facts, extraction, query_entities, reflections
-from tasks.prompts import answer, judge
+from tasks.prompts import answer, judge, key_facts
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
 _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_aware", "plain")}
 _QUERY = query_entities.request("x").system
 _CONCEPT_FACTS = concept_facts.request((), ()).system
 _REFLECTIONS = reflections.request(()).system
+_KEY_FACTS = key_facts.request("q", "r", "a").system
 _JUDGE = {
     judge.request(name, "q", "r", "a", question_type=kind, abstention=abstention).system
     for name in ("paper", "per_type")
@@ -30,26 +31,27 @@ _JUDGE = {
 }
 _ANSWER = {
     answer.request("q", context, profile=profile, question_date="d").system
-    for profile in ("published", "improved")
+    for profile in ("published", "improved", "detailed")
     for context in ("c", "")
 }
 
 
+_KINDS = {
+    _QUERY: "query",
+    _CONCEPT_FACTS: "concept_facts",
+    _REFLECTIONS: "reflections",
+    _KEY_FACTS: "key_facts",
+    **dict.fromkeys(_EXTRACT, "extract"),
+    **dict.fromkeys(_JUDGE, "judge"),
+    **dict.fromkeys(_ANSWER, "answer"),
+}
+
+
 def kind_of(request: Request) -> str:
-    """`extract`, `concept_facts`, `reflections`, `query`, `answer` or `judge`."""
+    """What is asked for: `extract`, `concept_facts`, `reflections`, `query`, `answer`, `judge` or `key_facts`."""
     system = request.body["messages"][0]["content"]
-    if system == _CONCEPT_FACTS:
-        return "concept_facts"
-    if system == _REFLECTIONS:
-        return "reflections"
-    if system in _EXTRACT:
-        return "extract"
-    if system == _QUERY:
-        return "query"
-    if system in _JUDGE:
-        return "judge"
-    assert system in _ANSWER, system[:200]
-    return "answer"
+    assert system in _KINDS, system[:200]
+    return _KINDS[system]
 
 
 def reply(request: Request) -> Answer:
@@ -58,36 +60,41 @@ def reply(request: Request) -> Answer:
         return Answer()
     text = request.user
     names = list(dict.fromkeys(re.findall(r"\b[A-Z][a-z]{3,}\b", text)))[:3]
-    match kind_of(request):
-        case "extract":
-            nodes = {f"n{i}": {"label": "Concept", "title": name} for i, name in enumerate(names)}
-            edges = (
-                {"e0": {"source": "n0", "target": "n1", "relationship": "goes with"}}
-                if len(names) > 1
-                else {}
-            )
-            return chat(json.dumps({"nodes": nodes, "edges": edges}))
-        case "concept_facts":
-            return chat(json.dumps(_concept_facts(text)))
-        case "reflections":
-            ids = re.findall(r"^\[([^\]]+)\]", text, re.MULTILINE)
-            said = {"reflection_text": f"{' '.join(names)} matter.", "source_fact_ids": ids[:2]}
-            return chat(json.dumps({"reflections": [said]}))
-        case "query":
-            return chat(json.dumps({"entities": [{"label": "Concept", "title": name} for name in names]}))
-        case "judge":
-            return chat(json.dumps({"correct": len(text) % 2 == 0, "why": "by length"}))
-    return chat((names or ["nothing"])[0])
+    kind = kind_of(request)
+    if kind == "answer":
+        return chat((names or ["nothing"])[0])
+    return chat(json.dumps(_REPLIES[kind](text, names)))
 
 
-def _concept_facts(text: str) -> dict[str, Any]:
+def _extraction(text: str, names: list[str]) -> dict[str, Any]:
+    nodes = {f"n{i}": {"label": "Concept", "title": name} for i, name in enumerate(names)}
+    edges = {"e0": {"source": "n0", "target": "n1", "relationship": "goes with"}} if len(names) > 1 else {}
+    return {"nodes": nodes, "edges": edges}
+
+
+def _reflections(text: str, names: list[str]) -> dict[str, Any]:
+    ids = re.findall(r"^\[([^\]]+)\]", text, re.MULTILINE)
+    return {"reflections": [{"reflection_text": f"{' '.join(names)} matter.", "source_fact_ids": ids[:2]}]}
+
+
+def _concept_facts(text: str, names: list[str]) -> dict[str, Any]:
     """One fact and one concept of the first new episode that names something."""
     for id, said in re.findall(r"^\[(ep-[0-9a-f]+)\] (.*)$", text.split("\n\n", maxsplit=1)[0], re.MULTILINE):
-        if names := re.findall(r"\b[A-Z][a-z]{3,}\b", said):
-            label = "_".join(name.lower() for name in names[:2])
+        if named := re.findall(r"\b[A-Z][a-z]{3,}\b", said):
+            label = "_".join(name.lower() for name in named[:2])
             fact = {"fact_text": f"{said[-60:]}.", "source_episode_ids": [id], "concepts": [label]}
             return {"facts": [fact], "concepts": [{"concept_label": label, "episode_ids": [id]}]}
     return {"facts": [], "concepts": []}
+
+
+_REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
+    "extract": _extraction,
+    "concept_facts": _concept_facts,
+    "reflections": _reflections,
+    "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
+    "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
+    "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},
+}
 
 
 @contextmanager

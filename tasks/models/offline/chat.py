@@ -16,12 +16,13 @@ _EXTRACTING = {
     "extract": "extractor:extract_turn",
     "query_entities": "extractor:entities_of",
     "reflections": "concept_facts:no_reflections",
+    **{f"graft_{step}": f"grafter:{step}" for step in ("diagnose", "probe", "plan", "verify")},
 }
 _PROCEDURES: Mapping[str, Mapping[str, str]] = {
     "noun-phrases": {**_EXTRACTING, "concept_facts": "concept_facts:stated"},
     "locomo-observations": {**_EXTRACTING, "concept_facts": "concept_facts:observed"},
     "extractive": {"answer": "answerer:answer_request"},
-    "lexical": {"judge": "judge:judge_request"},
+    "lexical": {"judge": "judge:judge_request", "key_facts": "key_facts:reward"},
 }
 """By model and task, the module and function: imported when asked for, so that listing models loads no word lists."""
 
@@ -29,8 +30,8 @@ _PROCEDURES: Mapping[str, Mapping[str, str]] = {
 class OfflineChat:
     """One of the offline models.
 
-    `noun-phrases` extracts and names query entities, `extractive` answers, `lexical` judges; `locomo-observations` is
-    `noun-phrases` with the facts that LoCoMo's own file states.
+    `noun-phrases` extracts, names query entities and repairs, `extractive` answers, `lexical` judges;
+    `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states.
 
     Raises:
         BadInput: If there is no model of that name.

@@ -90,7 +90,7 @@ class Graft:
         self.memory = memory
         self.settings = settings
         self._chat = chat
-        self._answer = answer
+        self.answer = answer
         self._unusable: list[str] = []
 
     def repair(self, asked: Asked) -> Repair:
@@ -110,8 +110,8 @@ class Graft:
         if asked.gold is not None and asked.reward is not None and asked.reward >= self.settings.threshold:
             return repair
         try:
-            pack = self._recalled(asked.text)
-            answer = self._answer(asked.text, pack.context)
+            pack = self.recalled(asked.text)
+            answer = self.answer(asked.text, pack.context)
         except CallFailed as failure:
             if not failure.final:
                 raise
@@ -139,7 +139,7 @@ class Graft:
         found = []
         for probe in probes:
             try:
-                found.append((probe, self._recalled(probe)))
+                found.append((probe, self.recalled(probe)))
             except CallFailed as failure:
                 if not failure.final:
                     raise
@@ -172,7 +172,12 @@ class Graft:
             for number, edit in enumerate(edits, start=1)
         )
 
-    def _recalled(self, text: str) -> Pack:
+    def recalled(self, text: str) -> Pack:
+        """What the memory brings up for a text within the small budget.
+
+        Raises:
+            CallFailed: If the text has no vector.
+        """
         return self.memory.recall_little(
             text, facts=self.settings.recalled_facts, episodes=self.settings.recalled_episodes
         )

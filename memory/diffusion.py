@@ -57,9 +57,8 @@ class Diffusion:
         source, target = edges[:, 0], edges[:, 1]
         back = source != target
         ends = (np.concatenate([source, target[back]]), np.concatenate([target, source[back]]))
-        matrix = csr_array((np.concatenate([weights, weights[back]]), ends), shape=(size, size))
-        matrix.sum_duplicates()
-        return cls(matrix, hub_limit)
+        # Entries of the same place are added up.
+        return cls(csr_array((np.concatenate([weights, weights[back]]), ends), shape=(size, size)), hub_limit)
 
     def __len__(self) -> int:
         """How many items there are."""

@@ -195,15 +195,9 @@ class ConceptGraph:
         return tuple(turns)
 
     def _stands_on(self, item: Item) -> list[str]:
-        match item.kind:
-            case "episode":
-                return []
-            case "fact":
-                return self.ends("DERIVED_FROM", item.id)
-            case "reflection":
-                return self.ends("DERIVED_FROM_FACT", item.id)
-            case "concept":
-                return self.origins("HAS_CONCEPT", item.id)
+        edges = self.topology.out_edges(item.id, data=True)
+        below = [end for _, end, data in edges if data["type"] in ("DERIVED_FROM", "DERIVED_FROM_FACT")]
+        return below + (self.origins("HAS_CONCEPT", item.id) if item.kind == "concept" else [])
 
     def diffusion(self, kinds: Iterable[str], hub_limit: int | None) -> Diffusion:
         """What diffuses over the items of some kinds and the edges between them; its rows are those of the vectors."""

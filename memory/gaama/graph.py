@@ -16,6 +16,7 @@ import numpy as np
 
 from memory.diffusion import Diffusion
 from memory.models import Vectors
+from memory.tokens import sendable
 from memory.vectors import Rows, VectorIndex
 
 Kind = Literal["episode", "fact", "concept", "reflection"]
@@ -135,6 +136,7 @@ class ConceptGraph:
             self.topology.add_node(item.id)
         else:
             item.row = known.row  # the vector stays: texts of one id differ in case and blanks alone
+        item.text = sendable(item.text)  # a model may write half a character, which no table holds
         self.items[item.id] = item
         self._changed()  # also here: what is replaced may have been of another kind
         return item

@@ -67,8 +67,12 @@ class FakeChat:
         return [self.ask(request, read) for request in requests]
 
 
+NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": []}'
+
+
 def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None) -> Models:
-    return Models(FakeChat(*replies), embedder or FakeHashEmbedder())
+    """Models whose chat gives some replies, and whose builder finds nothing in any conversation."""
+    return Models(FakeChat(*replies), embedder or FakeHashEmbedder(), FakeChat(NOTHING_FOUND))
 
 
 def asks_about(*entities: tuple[str, str]) -> str:

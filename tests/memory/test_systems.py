@@ -6,7 +6,7 @@ import pytest
 import memory.systems
 from memory.conversation import OracleQuery, Query
 from memory.errors import BadInput, CallFailed, CallRefused
-from memory.protocol import Models
+from memory.protocol import Finishing, Models
 from memory.systems import SYSTEMS, find, names
 from tests.memory.fake_models import MAY, FakeHashEmbedder, asks_about, extraction, models, session, settings
 
@@ -70,6 +70,8 @@ def test_a_system_embeds_nothing_that_it_did_not_announce(name):
     announced = system.texts(session(*TEXTS), EXTRACTIONS)
     assert embedder.asked == []
     system.remember(session(*TEXTS), EXTRACTIONS)
+    if isinstance(system, Finishing):
+        system.finish()
     assert embedder.asked == announced
     assert bool(announced) == ("embedder" in system.asks)
 

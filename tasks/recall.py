@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from memory import tokens
@@ -14,9 +13,8 @@ from memory.protocol import MemorySystem, Traceable
 from memory.systems import find
 from results.schemas import HELD, RECALLS
 from results.tables import from_rows
-from tasks.context import memory_models
 from tasks.load import loaded
-from tasks.merge import merged, remembered
+from tasks.memories import memories
 from tasks.stage import Made, Stage, Work, count, milliseconds
 
 
@@ -26,7 +24,7 @@ def make(work: Work) -> Made:
     condition = work.params["condition"]
     rows: list[dict[str, Any]] = []
     held: list[dict[str, Any]] = []
-    for history, open_one in _memories(work):
+    for history, open_one in memories(work):
         asked = [question for question in questions if question.history == history]
         try:
             memory = open_one()
@@ -50,24 +48,6 @@ def _held_rows(memory: Traceable, asked: Sequence[Question], turns: Sequence[Tur
     """What a memory holds of each turn that is evidence of one of its questions."""
     wanted = {turn for question in asked for turn in question.evidence}
     return [{"turn": turn.id, "texts": memory.standing_on(turn)} for turn in turns if turn.id in wanted]
-
-
-def _memories(work: Work) -> Iterator[tuple[str, Callable[[], MemorySystem]]]:
-    """The batch's memories by history, each opened when it is called for: as stage `merge` built it, else anew."""
-    histories = work.params["histories"]
-    if "merge" not in work.inputs:
-        yield from ((history, partial(remembered, work, history)) for history in histories)
-        return
-    condition = work.params["condition"]
-    tables = {name: work.read("merge", name) for name in work.inputs["merge"].files}
-    system = find(condition["system"])
-    settings = system.Settings(**condition["settings"])
-    models = memory_models(work)
-
-    def built(history: str) -> MemorySystem:
-        return system.from_tables(merged(work, history, tables), settings, models)
-
-    yield from ((history, partial(built, history)) for history in histories)
 
 
 def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory.gaama.graph import Item
 from memory.gaama.retrieval import Scored
 from memory.gaama.settings import GaamaSettings
 from memory.prompts.material import flat
@@ -47,6 +48,11 @@ def _words(found: Scored) -> int:
     return len(found.item.text.split())
 
 
+def line(item: Item) -> str:
+    """An item as a context shows it."""
+    return f"- {flat(item.text)}"
+
+
 def rendered(shown: Sequence[Scored]) -> str:
     """The items as text: facts, reflections, episodes in order of time; an empty kind is left out."""
     parts = []
@@ -55,5 +61,5 @@ def rendered(shown: Sequence[Scored]) -> str:
         if kind == "episode":
             items.sort(key=lambda item: (item.sequence is None, item.sequence or 0))
         if items:
-            parts.append("\n".join([f"## {heading}", *(f"- {flat(item.text)}" for item in items)]))
+            parts.append("\n".join([f"## {heading}", *map(line, items)]))
     return "\n\n".join(parts)

@@ -72,6 +72,13 @@ class GaamaSettings(BaseModel):
         return self.facts + self.reflection_items + self.skills + self.episodes
 
 
+BUILDING_FIELDS = frozenset(
+    {"session_order", "chunk_words", "captions", "next_edges", "prompt_words", "related_similarity"}
+)
+"""Settings that matter when a memory is built; two memories that differ in others alone are built alike."""
+ASKING_FIELDS = BUILDING_FIELDS - {"next_edges"}
+"""Those of them that change what the builder is asked, so that another value buys the construction anew."""
+
 GAAMA_PROFILES: Mapping[str, Mapping[str, Any]] = {
     "published": {
         "session_order": "file",

@@ -57,6 +57,7 @@ class BM25(TurnKeeper[BM25Settings]):
             context=RULE.join(shown),
             provenance=tuple(Source(self.turns[i].turn.id, float(scores[i])) for i in ranked),
             items=len(shown),
+            shown=len(shown),
         )
 
     def _scores(self, question: str) -> Vectors:

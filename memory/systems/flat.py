@@ -69,6 +69,7 @@ class Flat(TurnKeeper[FlatSettings]):
             context=RULE.join(shown),
             provenance=tuple(Source(self.turns[position].turn.id, score) for position, score in ranked),
             items=len(shown),
+            shown=len(shown),
             flags=("turns_without_vector",) if len(self.positions) < len(self.turns) else (),
         )
 

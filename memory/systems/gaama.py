@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 from pydantic import BaseModel
 
-from memory.conversation import Observation, Query, Session
+from memory.conversation import Observation, Query, Session, Turn
 from memory.errors import BadInput, CallFailed
 from memory.extraction import Extraction
 from memory.gaama import tables as stored
 from memory.gaama.chunks import Event, events, full_chunks
 from memory.gaama.construction import Builder
-from memory.gaama.graph import ConceptGraph
-from memory.gaama.packing import rendered, trimmed
+from memory.gaama.graph import ConceptGraph, episode_id
+from memory.gaama.packing import line, rendered, trimmed
 from memory.gaama.repairing import GaamaEditing
 from memory.gaama.retrieval import Scored, rank
-from memory.gaama.settings import GAAMA_PROFILES, GaamaSettings
+from memory.gaama.settings import BUILDING_FIELDS, GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Vectors
 from memory.prompts import concept_facts, reflections
 from memory.protocol import Models, Recall, Size, Source
@@ -36,6 +36,7 @@ class Gaama:
     needs_extractions: ClassVar[bool] = False
     asks: ClassVar[frozenset[str]] = frozenset({"builder", "embedder"})
     sees_evidence: ClassVar[bool] = False
+    built_by: ClassVar[frozenset[str]] = BUILDING_FIELDS
     prompts: ClassVar[tuple[ChatRequest, ...]] = (concept_facts.request((), ()), reflections.request(()))
 
     def __init__(self, settings: GaamaSettings, models: Models) -> None:
@@ -92,6 +93,12 @@ class Gaama:
         for vector in vectors:
             self.others.add(vector)
 
+    def with_graph(self, graph: ConceptGraph, settings: GaamaSettings) -> Gaama:
+        """A memory that recalls from another graph, beside the same conversations."""
+        other = Gaama(settings, self.models)
+        other.graph, other.others = graph, self.others
+        return other
+
     def recall(self, query: Query) -> Recall:
         """Facts, reflections and episodes for a question, within the settings' words.
 
@@ -138,6 +145,17 @@ class Gaama:
             for turn in self.graph.turns_of(found.item):
                 best[turn] = max(best.get(turn, 0.0), found.score)
         return tuple(Source(turn, score) for turn, score in sorted(best.items(), key=lambda turn: -turn[1]))
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The episode of a turn, the facts that were read in it, and the reflections on these; see `Traceable`."""
+        id = episode_id(turn.id)
+        if id not in self.graph:
+            return []
+        facts = dict.fromkeys(self.graph.origins("DERIVED_FROM", id))
+        drawn = dict.fromkeys(
+            found for fact in facts for found in self.graph.origins("DERIVED_FROM_FACT", fact)
+        )
+        return [line(self.graph.items[found]) for found in (id, *facts, *drawn)]
 
     def size(self) -> Size:
         """Items, edges, and the bytes of the tables."""

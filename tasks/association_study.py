@@ -1,0 +1,89 @@
+"""The association study as data: GAAMA, its variants and its baselines under one answer prompt and one word budget."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from memory.gaama.settings import ASKING_FIELDS, GAAMA_PROFILES, GaamaSettings
+from tasks.study import Condition, Study
+
+RAG = "rag"
+PUBLISHED = "gaama"
+IMPROVED = "gaama-improved"
+SEMANTIC = "gaama-semantic"
+PPR = "gaama-ppr-0.1"
+OBSERVATIONS = "offline:locomo-observations"
+"""The extractor that takes LoCoMo's own facts; a large model wrote them with the whole conversation in view."""
+
+
+def _gaama(name: str, **settings: Any) -> Condition:
+    return Condition(system="gaama", name=name, settings=settings, answer_prompt="detailed")
+
+
+CONDITIONS = (
+    Condition(system="flat", profile="tuned", name=RAG, answer_prompt="detailed"),
+    Condition(system="bm25", profile="tuned", name="bm25", answer_prompt="detailed"),
+    _gaama(PUBLISHED),
+    Condition(system="gaama", profile="improved", name=IMPROVED, answer_prompt="detailed"),
+    _gaama(SEMANTIC, mode="semantic"),
+    *(_gaama(f"gaama-ppr-{weight:g}", ppr_weight=weight) for weight in (0.0, 0.5, 1.0)),
+    _gaama("gaama-no-concepts", concepts=False),
+    _gaama("gaama-no-reflections", reflections=False),
+)
+"""`gaama` is its published profile, with a PPR weight of 0.1."""
+
+
+class AssociationStudy(Study):
+    """GAAMA's evaluation, with what its paper leaves out: evidence by words, a twin of entities, what each quirk is worth."""
+
+    study: Literal["association"] = "association"  # type: ignore[assignment]  # each kind of study names itself
+    conditions: tuple[Condition, ...] = Field(CONDITIONS, description="The arms of the study.", min_length=1)
+    judge: Literal["paper", "per_type", "key_facts"] = Field(
+        "key_facts", description="Share of the reference's key facts; an abstention is right or wrong."
+    )
+    words: tuple[int, ...] = Field(
+        (250, 500, 1000, 2000),
+        description="Sizes of context, in words, at which evidence is looked for.",
+        min_length=1,
+    )
+    planted: int = Field(
+        100, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
+    )
+
+    @field_validator("words")
+    @classmethod
+    def _rising(cls, words: tuple[int, ...]) -> tuple[int, ...]:
+        if any(size < 1 for size in words) or list(words) != sorted(set(words)):
+            raise ValueError("give positive numbers of words in rising order, none twice")
+        return words
+
+    @model_validator(mode="after")
+    def _observations(self) -> AssociationStudy:
+        # Offline, LoCoMo's own facts are the better extractor; whoever wants clauses names another.
+        if self.benchmark.startswith("locomo") and self.models.extractor == "offline:noun-phrases":
+            models = self.models.model_copy(update={"extractor": OBSERVATIONS})
+            object.__setattr__(self, "models", models)
+        return self
+
+    def quirks(self) -> tuple[Condition, ...]:
+        """GAAMA's published profile with one switch mended, and the improved one with one switch as published.
+
+        They are recalled and not answered. What asks the builder otherwise is left out, unless it is free.
+        """
+        free = self.models.extractor.startswith("offline:")
+        published, improved = (GaamaSettings(**GAAMA_PROFILES[name]) for name in ("published", "improved"))
+        arms = []
+        for field in GAAMA_PROFILES["published"]:
+            old, new = getattr(published, field), getattr(improved, field)
+            if old == new or field == "concept_ids" or (field in ASKING_FIELDS and not free):
+                continue
+            name = field.replace("_", "-")
+            arms.append(_gaama(f"published-but-{name}", **{field: new}))
+            arms.append(
+                Condition(
+                    system="gaama", profile="improved", name=f"improved-but-{name}", settings={field: old}
+                )
+            )
+        return tuple(arms)

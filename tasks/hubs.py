@@ -1,0 +1,119 @@
+"""Stage `hubs`: GAAMA's graph beside its entity-centric twin: hubs, what diffusion leaves on them, what it gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from memory.conversation import History, Question
+from memory.errors import CallFailed
+from memory.gaama.graph import ConceptGraph
+from memory.gaama.retrieval import rank
+from memory.gaama.twin import entities_of, entity_twin, hubs, mass_on_hubs
+from memory.systems.gaama import Gaama
+from results.tables import from_rows
+from tasks.load import loaded
+from tasks.memories import memories
+from tasks.models.offline.chunker import clauses, phrases, words
+from tasks.stage import Made, Stage, Work
+
+WEIGHTS = (0.0, 0.1, 0.5, 1.0)
+"""Weights of Personalized PageRank that are compared (facts on GAAMA, section 13)."""
+
+HUBS = pa.schema(
+    [
+        pa.field("history", pa.string()),
+        pa.field("graph", pa.string()),
+        pa.field("items", pa.int64()),
+        pa.field("mediators", pa.int64()),
+        pa.field("degree_median", pa.float64()),
+        pa.field("degree_p99", pa.float64()),
+        pa.field("degree_max", pa.int64()),
+        pa.field("top_share", pa.float64()),
+    ]
+)
+ROWS = pa.schema(
+    [
+        pa.field("history", pa.string()),
+        pa.field("graph", pa.string()),
+        pa.field("question", pa.string()),
+        pa.field("ppr_weight", pa.float64()),
+        pa.field("evidence_recall", pa.float64()),
+        pa.field("hub_mass", pa.float64()),
+    ]
+)
+
+
+def make(work: Work) -> Made:
+    """Compare the twins of a batch of histories; one whose memory could not be built has no rows."""
+    histories, questions, _ = loaded(work)
+    sizes: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    for name, open_one in memories(work):
+        try:
+            memory = open_one()
+        except CallFailed:
+            continue  # counted where its recalls fail
+        if not isinstance(memory, Gaama):
+            raise TypeError(f"{work.params['condition']['system']} has no graph of concepts")
+        asked = [q for q in questions if q.history == name and q.evidence]
+        for graph, twin in _twins(memory, histories[name]):
+            sizes.append({"history": name, "graph": graph, **asdict(hubs(twin))})
+            rows += [
+                {"history": name, "graph": graph, **row}
+                for row in _recalled(memory, twin, asked, work.params["words"])
+            ]
+    return Made({"hubs": from_rows(sizes, HUBS), "hub_rows": from_rows(rows, ROWS)}, {"ok": len(rows)})
+
+
+def _twins(memory: Gaama, history: History) -> Iterator[tuple[str, ConceptGraph]]:
+    yield "concepts", memory.graph
+    speakers = {turn.speaker.lower(): turn.speaker for turn in history.turns}
+    mentioned = entities_of(memory.graph, lambda text: _entities(text, speakers))
+    names = list(mentioned)
+    embedded = memory.models.embedder.embed(names)
+    vectors = {name: embedded.vectors[row] for row, name in enumerate(names) if row not in embedded.failures}
+    yield "entities", entity_twin(memory.graph, mentioned, vectors)
+
+
+def _entities(text: str, speakers: dict[str, str]) -> Sequence[str]:
+    """The people of the conversation that a text names, and its noun phrases without their names."""
+    found: list[str] = []
+    for clause in clauses(text):
+        tokens = words(clause)
+        found += [speakers[word] for word in _plain(tokens) if word in speakers]
+        for phrase in phrases(clause, tokens):
+            found.append(" ".join(word for word in _plain(words(phrase.text)) if word not in speakers))
+    return found
+
+
+def _plain(tokens: Sequence[Any]) -> list[str]:
+    return [token.lower.removesuffix("'s") for token in tokens]
+
+
+def _recalled(
+    memory: Gaama, graph: ConceptGraph, asked: Sequence[Question], size: int
+) -> Iterator[dict[str, Any]]:
+    """For each question and weight the share of its evidence in a context of so many words, and the mass on hubs."""
+    for weight in WEIGHTS:
+        settings = memory.settings.model_copy(update={"ppr_weight": weight})
+        twin = memory.with_graph(graph, settings)
+        for question in asked:
+            try:
+                found = twin.recall_within(question.query(), size)
+            except CallFailed:
+                continue
+            vector = twin.graph.vectors.unit(twin.models.embedder.embed([question.text]).vectors[0])
+            yield {
+                "question": question.id,
+                "ppr_weight": weight,
+                "evidence_recall": len(set(found.stands_on) & set(question.evidence))
+                / len(question.evidence),
+                "hub_mass": mass_on_hubs(graph, rank(graph, settings, vector, twin.others).ppr),
+            }
+
+
+STAGE = Stage("hubs", 1, make)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 
 from results import tables
+from results.table_3 import table_3
 from results.waterfall_types import waterfall_text
+from tasks.parameters import parameters
 from tasks.plan import Artefacts
 from tasks.runs import Run
 from tasks.stage import Artefact
@@ -63,6 +66,7 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _clear(folder)
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
+    _parameters(folder, run)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
         for table in _tables_of(artefacts):
             path = folder / "graphs" / condition / f"{table}.parquet"
@@ -70,6 +74,16 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _stores(folder, run, made)
     for name, rows in ledger.items():
         tables.write(folder / f"{name}.parquet", rows, about(run))
+
+
+def _parameters(folder: Path, run: Run) -> None:
+    """Table 3, which follows from the study alone."""
+    rows = [asdict(parameter) for parameter in parameters(run.study)]
+    if rows:
+        table = table_3(rows)
+        tables.write(folder / f"{table.name}.parquet", table.arrow(), about(run))
+        tables.write_bytes(folder / f"{table.name}.md", table.markdown().encode())
+        tables.write_bytes(folder / f"{table.name}.tex", table.latex().encode())
 
 
 def _clear(folder: Path) -> None:

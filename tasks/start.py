@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from memory.calibration import CALIBRATED
+from memory.calibration import ESTIMATE
 from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
@@ -25,6 +26,7 @@ from tasks.load import conversations_of
 from tasks.models.bundles import choose
 from tasks.models.catalogue import BATCHING, OFFLINE
 from tasks.models.prices import list_prices
+from tasks.parameters import THRESHOLDS, parameters
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
@@ -73,6 +75,7 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         variant=conversations.variant,
         notes=(*conversations.notes, *_estimates(study), *_asked_live(study)),
         arms=[study.arm(condition) for condition in study.conditions],
+        thresholds=[asdict(each) for each in parameters(study) if each.parameter in THRESHOLDS],
         store=str(store.resolve()),
         versions=versions(),
     )
@@ -278,7 +281,7 @@ def _asked_live(study: Study) -> list[str]:
 
 def _estimates(study: Study) -> list[str]:
     """What a reader should know of the study's thresholds."""
-    known = CALIBRATED.get(study.models.embedder.partition(":")[2])
-    if known is None or known.probed or not any(c.system == "graph" for c in study.conditions):
+    bases = {each.basis for each in parameters(study) if each.parameter in THRESHOLDS}
+    if ESTIMATE not in bases:
         return []
     return [f"thresholds of the graph: an estimate, not probed, for {study.models.embedder}"]

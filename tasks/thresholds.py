@@ -27,7 +27,8 @@ class ProbedThresholds(BaseModel):
     @property
     def thresholds(self) -> Thresholds:
         """The two, with what they stand on."""
-        return Thresholds(self.dedup, self.floor, calibrated_on(self.dedup_pairs, self.floor_pairs))
+        basis = f"{calibrated_on(self.dedup_pairs, self.floor_pairs)}, given with the study"
+        return Thresholds(self.dedup, self.floor, basis)
 
     def toml(self) -> str:
         """The file's text."""

@@ -96,13 +96,22 @@ class Plan:
 
     def walk(self) -> Artefacts:
         """Carry out the whole study."""
-        study = self._study
+        self._ask(self._hear())
+        return self.made
+
+    def _hear(self) -> dict[str, Artefact]:
+        """Load, extract and embed; returns what memories are built of."""
         loaded = self._stage(load.STAGE, [self._load()])[0]
         extracts: list[Artefact] = []
-        if any(find(c.system).needs_extractions for c in study.conditions):
+        if any(find(c.system).needs_extractions for c in self._study.conditions):
             extracts = self._stage(extract.STAGE, self._extracts(loaded))
         base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
         self._embed(base)
+        return base
+
+    def _ask(self, base: dict[str, Artefact]) -> None:
+        """Build memories, ask them, and score what they answer."""
+        loaded = base["load"]
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
@@ -112,9 +121,8 @@ class Plan:
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
         traced = self._stage(waterfall.STAGE, self._waterfalls(base, recalls, scores))
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
-        names = [condition.name for condition in study.conditions]
+        names = [condition.name for condition in self._study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
-        return self.made
 
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         artefacts = self._execute(stage, works) if works else []

@@ -88,7 +88,7 @@ class OwnQuestion(BaseModel):
     reference: _Filled | int | float | None = None
     type: _Id = OWN
     date: str | None = None
-    evidence: tuple[_Id, ...] = ()
+    evidence: list[_Id] = []
     id: _Id | None = None
 
 

@@ -19,7 +19,7 @@ from results.schemas import RECALLS
 from tasks import embed, extract, load, merge, recall
 from tasks.context import closed_models, exhausted, totals_now
 from tasks.models.ledger import Totals
-from tasks.plan import Plan
+from tasks.plan import Artefacts, Plan
 from tasks.runs import Run, write_run
 from tasks.stage import Artefact, Stage, Work, perform
 from tasks.study import Condition
@@ -51,9 +51,12 @@ class AskPlan(Plan):
 
     STAGES = tuple(step.STAGE for step in (load, extract, embed, merge, recall))
 
-    def _ask(self, base: dict[str, Artefact]) -> None:
+    def walk(self) -> Artefacts:
+        """Carry out what comes before answers."""
+        base = self._hear()
         batches = self._batches(base["load"])
         self._stage(recall.STAGE, self._recalls(base, batches, self._merges(base, batches)))
+        return self.made
 
 
 def ask(run: Run, condition: Condition, history: History, question: str, date: datetime | None) -> Asked:

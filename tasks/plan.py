@@ -19,6 +19,7 @@ from tasks import (
     bootstrap,
     embed,
     extract,
+    growth,
     judge,
     load,
     merge,
@@ -27,6 +28,7 @@ from tasks import (
     waterfall,
     waterfall_types,
 )
+from tasks.benchmarks.own import OWN
 from tasks.context import declared, query_prompt_hash
 from tasks.failures import check_share
 from tasks.prompts.answer import Profile
@@ -39,6 +41,7 @@ Execute = Callable[[Stage, Sequence[Work]], list[Artefact]]
 TURNS_A_BATCH = 1_000
 TEXTS_A_BATCH = 4_000
 QUESTIONS_A_BATCH = 50
+HISTORIES_A_BATCH = 20
 
 
 class Incomplete(Exception):
@@ -81,7 +84,7 @@ class Plan:
     STAGES: ClassVar[tuple[Stage, ...]] = tuple(
         step.STAGE
         for step in (
-            load, extract, embed, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
+            load, extract, embed, growth, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
         )
     )  # fmt: skip
 
@@ -96,7 +99,11 @@ class Plan:
 
     def walk(self) -> Artefacts:
         """Carry out the whole study."""
-        self._ask(self._hear())
+        base = self._hear()
+        if self._study.benchmark == OWN:
+            self._stage(growth.STAGE, self._growths(base))
+        if base["load"].counts["questions"]:
+            self._ask(base)
         return self.made
 
     def _hear(self) -> dict[str, Artefact]:
@@ -184,6 +191,20 @@ class Plan:
             params = {"models": models, "texts": embed.texts_hash(part), "first": number, "step": batches}
             works.append(self._work(embed.STAGE, f"{number:04}", params, base))
         return works
+
+    def _growths(self, base: dict[str, Artefact]) -> list[Work]:
+        """A work for each condition and some histories, whether or not anyone asks about them."""
+        probe = self._work(growth.STAGE, "", {}, base)
+        names = list(load.loaded(probe)[0])
+        firsts = range(0, len(names), HISTORIES_A_BATCH)
+        batches = [
+            Batch(f"{number:04}", tuple(names[first : first + HISTORIES_A_BATCH]), 0)
+            for number, first in enumerate(firsts)
+        ]
+        return [
+            self._work(growth.STAGE, f"{c.name}-{b.name}", self._memory_params(c, b), base)
+            for c, b in self._arms(batches)
+        ]
 
     def _batches(self, loaded: Artefact) -> list[Batch]:
         """Histories in file order, together until enough questions draw on them."""

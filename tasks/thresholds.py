@@ -35,7 +35,7 @@ class ProbedThresholds(BaseModel):
         return (
             "# Thresholds for `palimpsest run ... --thresholds FILE`, written by `palimpsest calibrate`. They were\n"
             "# chosen on one half of the probe's families; what they do to the other half was printed with them.\n"
-            f"embedder = {json.dumps(self.embedder)}\n"
+            f"embedder = {json.dumps(self.embedder, ensure_ascii=False)}\n"
             f"dedup = {self.dedup}\n"
             f"floor = {self.floor}\n"
             f"dedup_pairs = {self.dedup_pairs}\n"

@@ -16,7 +16,20 @@ from tempfile import TemporaryDirectory
 from memory.conversation import Conversations
 from memory.prompts.extraction import request, spoken_text
 from memory.systems import find
-from tasks import analyse, bootstrap, extract, frontier, load, score, storage, waterfall, waterfall_types
+from tasks import (
+    analyse,
+    bootstrap,
+    extract,
+    frontier,
+    load,
+    score,
+    storage,
+    switches,
+    switches_budgets,
+    switches_tables,
+    waterfall,
+    waterfall_types,
+)
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
 from tasks.load import content_id, conversations_of
@@ -38,8 +51,12 @@ _TURNS = 4_000
 
 # Stages that ask no model, and on whose artefacts no call depends.
 _FREE = frozenset(
-    s.STAGE.name for s in (score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse)
-)
+    step.STAGE.name
+    for step in (
+        score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse,
+        switches, switches_budgets, switches_tables,
+    )
+)  # fmt: skip
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 

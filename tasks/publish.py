@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from results import tables
+from results.switches_text import TEXTS
 from results.table_3 import table_3
 from results.waterfall_types import waterfall_text
 from tasks.parameters import parameters
@@ -29,6 +30,9 @@ _ONE_FILE = (
     "score",
     "waterfall",
     "waterfall_types",
+    "switches",
+    "switches_budgets",
+    "switches_tables",
     "bootstrap",
     "analyse",
 )
@@ -66,6 +70,7 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _clear(folder)
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
+    _switches_text(folder, made)
     _parameters(folder, run)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
         for table in _tables_of(artefacts):
@@ -86,9 +91,17 @@ def _parameters(folder: Path, run: Run) -> None:
         tables.write_bytes(folder / f"{table.name}.tex", table.latex().encode())
 
 
+def _switches_text(folder: Path, made: Artefacts) -> None:
+    for artefact in made.by_stage.get("switches_tables", []):
+        for name, written in TEXTS.items():
+            text = written(artefact.read(folder, name).to_pandas())
+            tables.write_bytes(folder / f"{text.name}.md", text.markdown().encode())
+
+
 def _clear(folder: Path) -> None:
     """Remove the tables of an earlier end of the run: one that this end has not made would look like its own."""
-    for pattern in ("*.parquet", "table_*.md", "table_*.tex", "waterfall_types.*", "graphs/*/*.parquet"):
+    texts = ("table_*.md", "table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS))
+    for pattern in ("*.parquet", *texts, "graphs/*/*.parquet"):
         for path in folder.glob(pattern):
             path.unlink()
 

@@ -14,6 +14,7 @@ from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from results.errors import DiskFull
+from tasks import switches_tables
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
@@ -33,6 +34,8 @@ from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
 from tasks.study_diff import differences, one_line
+from tasks.switches_draw import draw_switches
+from tasks.switches_plan import ExplainedPlan
 
 RUNS = Path("results/runs")
 _INTERRUPTS = {"KeyboardInterrupt": "interrupted", "TerminationSignal": "cancelled, or told to end"}
@@ -98,7 +101,9 @@ def stages_of(study: Study) -> tuple[str, ...]:
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:
-    return ForgettingPlan if isinstance(study, ForgettingStudy) else Plan
+    if isinstance(study, ForgettingStudy):
+        return ForgettingPlan
+    return ExplainedPlan if study.explain else Plan
 
 
 def begin(folder: Path, run: Run) -> None:
@@ -148,6 +153,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         publish(folder, run, plan.made, ledger_tables(run))
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
+        if switches_tables.STAGE.name in plan.made.by_stage:
+            draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
         reason = str(error) or _INTERRUPTS.get(type(error).__name__, type(error).__name__)
         stopped = {"status": "stopped", "reason": reason}
@@ -236,8 +243,9 @@ def _check(study: Study) -> None:
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
     check_budget(study)
-    if isinstance(study, ForgettingStudy) and find_spec("matplotlib") is None:
-        raise BadInput("the forgetting study ends with figures: pip install 'palimpsest[report]' first")
+    if (isinstance(study, ForgettingStudy) or study.explain) and find_spec("matplotlib") is None:
+        what = "--explain" if study.explain else "the forgetting study"
+        raise BadInput(f"{what} ends with figures: pip install 'palimpsest[report]' first")
 
 
 def check_budget(study: Study) -> None:

@@ -59,6 +59,11 @@ class Run(BaseModel):
         return kind_of(study)(**study) if isinstance(study, dict) else study
 
     @property
+    def asks(self) -> bool:
+        """Whether there are questions in it; one that has not come to an end yet is taken to have some."""
+        return self.counts.get("load", {}).get("questions") != 0
+
+    @property
     def shared(self) -> Shared | None:
         """Where machines share it, if they do."""
         return Shared(url=self.study.shared, run=self.name) if self.study.shared else None

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from flows.waterfall_report import print_waterfall
 from results.schemas import QUESTIONS
 from results.waterfall import CAUSES, OUTSIDE
 from tasks import waterfall
@@ -312,6 +313,18 @@ def test_no_question_of_a_condition_is_dropped_and_shares_add_up(run: Watched) -
         1,
         1,
     )
+
+
+def test_the_terminal_shows_each_condition_and_by_type_each_type(
+    run: Watched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_waterfall(run.folder)
+    shown = capsys.readouterr().out
+    assert all(f" {name} " in shown for name in ("none", "flat", "graph", "graph-improved"))
+    assert "evidence tracked" not in shown
+    print_waterfall(run.folder, by_type=True, as_markdown=True)
+    assert "| graph | all, evidence tracked | 3 |" in capsys.readouterr().out
+    assert "| graph | own | 10 |" in (run.folder / "waterfall_types.md").read_text()
 
 
 def works(run: Watched) -> dict[str, Work]:

@@ -168,7 +168,10 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     """The lines of a run over these conversations."""
     # However many invented replies are refused: the walk goes on to its end.
     study = run.study.model_copy(update={"max_failed": 1.0})
-    simulation = Simulation(holdings, _given(conversations), study.retry_failed)
+    floors = (each["value"] for each in run.thresholds if each["parameter"] == "retrieval_floor")
+    simulation = Simulation(
+        holdings, _given(conversations), study.retry_failed, floor=max(floors, default=0.0)
+    )
     reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
 
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:

@@ -319,6 +319,38 @@ def convert(
 
 
 @app.command()
+def ask(
+    folder: Annotated[Path, typer.Argument(help="A folder of one's own conversations, or a run folder.")],
+    question: Annotated[str, typer.Argument(help="In quotes.")],
+    history: Annotated[str | None, typer.Option(help="Whose memory, if there are several histories.")] = None,
+    system: Annotated[
+        str,
+        typer.Option(
+            help="A system with an optional :profile; of a run, one of its conditions.",
+            autocompletion=completing.systems,
+        ),
+    ] = "graph:improved",
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="A bundle; by default offline. A run has its own.", autocompletion=completing.bundles
+        ),
+    ] = None,
+    date: Annotated[str | None, typer.Option(help="When it is asked: 2024-05-01.")] = None,
+    store: Annotated[Path, typer.Option(help="Folder of calls; a run has its own.")] = Path("results/store"),
+    budget_usd: Annotated[list[str] | None, typer.Option(help="Most dollars of all its questions.")] = None,
+    budget_calls: Annotated[list[str] | None, typer.Option(help="Most calls, likewise.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what a memory recalls for a question, and which turns that stands on."""
+    from flows.asking import Asking, print_recalled
+
+    budget = {"usd": budget_usd or [], "calls": budget_calls or []}
+    options = Asking(history, system, models, date, store, budget)
+    raise typer.Exit(print_recalled(folder, question, options, as_json=json))
+
+
+@app.command()
 def export(
     folder: RunArgument,
     csv: Annotated[Path | None, typer.Option(help="A folder for one CSV file a table.")] = None,

@@ -39,12 +39,18 @@ def status(folder: Path) -> Record:
 def tables(folder: Path) -> Record:
     """A run's means by condition, overall and by question type, and its comparisons; Table 2 of a forgetting run.
 
+    Of one's own conversations also how large each memory is; without questions, nothing else.
+
     Raises:
         BadInput: If the run has no tables yet.
     """
+    found: Record = {"run": status(folder)}
+    if (folder / "history_sizes.parquet").exists():
+        found["sizes"] = _records(run_table(folder, "history_sizes"))
+    if not read_run(folder).asks:
+        return found
     metrics = run_table(folder, "metrics")
-    found = {
-        "run": status(folder),
+    found |= {
         "means": _means(metrics, ["condition"]),
         "types": _means(metrics, ["type", "condition"]),
         "comparisons": _records(run_table(folder, "table_7")),

@@ -84,6 +84,9 @@ class StudyOptions:
     shared: Annotated[
         str | None, typer.Option(help="URL that workers on several machines share: s3://bucket/prefix.")
     ] = None
+    explain: Annotated[
+        bool, typer.Option(help="Also say what each switch of the graph is worth; buys nothing.")
+    ] = False
     batch: Annotated[bool, typer.Option(help="Buy through OpenAI's Batch API: cheaper, and slower.")] = False
 
     def made(self) -> Study:
@@ -107,6 +110,7 @@ class StudyOptions:
             "max_failed": self.max_failed,
             "runner": self.runner,
             "shared": self.shared,
+            "explain": self.explain or None,
             "batch": self.batch or None,
         }
         choices = {

@@ -32,7 +32,10 @@ def _extractions(folder: Path) -> list[str]:
 
 
 def _recalls(folder: Path) -> list[str]:
-    recalls = pd.read_parquet(folder / "recalls.parquet", columns=["condition", "flags"])
+    path = folder / "recalls.parquet"
+    if not path.exists():  # nothing was asked
+        return []
+    recalls = pd.read_parquet(path, columns=["condition", "flags"])
     flagged = recalls.explode("flags").dropna(subset=["flags"])
     return [
         f"recalls of {condition}: {_counted(rows['flags'])}"

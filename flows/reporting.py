@@ -19,6 +19,7 @@ from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
+from flows.waterfall_report import print_waterfall
 from memory.errors import BadInput
 from results import rendering
 from tasks.forgetting_study import ForgettingStudy
@@ -63,7 +64,7 @@ def print_run(folder: Path) -> None:
 
 
 def print_tables(folder: Path) -> None:
-    """Print the means of all conditions and the paired comparisons.
+    """Print the means of all conditions, the paired comparisons, and where answers were lost.
 
     Raises:
         BadInput: If the run has no tables yet.
@@ -72,13 +73,14 @@ def print_tables(folder: Path) -> None:
     pairs = run_table(folder, "table_7")
     if len(pairs):  # one condition is compared with none
         print_table(_comparisons(pairs))
+    print_waterfall(folder)
 
 
 _RANKING = ("turn_recall_5", "turn_mrr", "turn_ndcg_10")
 
 
 def print_types(folder: Path, *, as_markdown: bool) -> None:
-    """Print how well each condition ranks the evidence turns, by question type: recall@5 / MRR / nDCG@10.
+    """Print by question type how well each condition ranks the evidence turns, and where answers were lost.
 
     Raises:
         BadInput: If the run has no tables yet.
@@ -90,6 +92,7 @@ def print_types(folder: Path, *, as_markdown: bool) -> None:
     rows.append(_ranking_row("all", metrics, conditions))
     if as_markdown:
         print(rendering.markdown(header, rows, "Evidence turns: recall@5 / MRR / nDCG@10"))  # noqa: T201
+        print_waterfall(folder, by_type=True, as_markdown=True)
         return
     table = Table(title="evidence turns: recall@5 / MRR / nDCG@10", title_justify="left", box=box.SIMPLE)
     for name in header:
@@ -97,6 +100,7 @@ def print_types(folder: Path, *, as_markdown: bool) -> None:
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     print_table(table)
+    print_waterfall(folder, by_type=True)
 
 
 def _ranking_row(kind: str, rows: pd.DataFrame, conditions: list[str]) -> list[str]:

@@ -14,14 +14,12 @@ class Thresholds:
     Attributes:
         dedup: From here on two descriptors name the same entity.
         floor: From here on a stored node may be a root of retrieval.
-        basis: What they stand on, in words, such as `paper`.
-        probed: Whether they come from a probe of labelled pairs; if not, they are an estimate, and a run says so.
+        basis: What they stand on, in words; of an `ESTIMATE`, a run warns.
     """
 
     dedup: float
     floor: float
     basis: str
-    probed: bool = True
 
 
 PAPER = "paper"
@@ -33,16 +31,17 @@ def calibrated_on(dedup_pairs: int, floor_pairs: int) -> str:
     return f"calibrated on {dedup_pairs} descriptor and {floor_pairs} question pairs"
 
 
-_ESTIMATE = "estimate, not probed"
+ESTIMATE = "estimate, not probed"
+"""The basis of what no labelled pairs have chosen."""
 
 # By the name that a model has in an embedder's `provider:model`, without a tag such as `:latest`.
 CALIBRATED = {
     "nomic-embed-text": Thresholds(dedup=0.92, floor=0.75, basis=PAPER),  # section 3.4 and 3.5
     # What `palimpsest calibrate --embedder offline:minilm` recommends.
-    "minilm": Thresholds(dedup=0.88, floor=0.40, basis=calibrated_on(200, 100)),
-    # OpenAI's models spread cosines about as MiniLM does, which is all that these stand on.
-    "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, basis=_ESTIMATE, probed=False),
-    "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, basis=_ESTIMATE, probed=False),
+    "minilm": Thresholds(dedup=0.94, floor=0.34, basis=calibrated_on(200, 100)),
+    # Not probed yet: `palimpsest calibrate --embedder openai:... --to FILE` does it, for a fraction of a cent.
+    "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, basis=ESTIMATE),
+    "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, basis=ESTIMATE),
 }
 
 

@@ -152,6 +152,11 @@ class Question:
     unresolved_evidence: tuple[str, ...] = ()
     abstention: bool = False
 
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether it is known what a right answer is."""
+        return self.abstention or self.reference_kind != "none"
+
     def query(self) -> Query:
         """The question as a memory system may see it."""
         return Query(self.id, self.history, self.text, self.date)

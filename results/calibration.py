@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -75,12 +76,13 @@ def curve(pairs: pd.DataFrame) -> pd.DataFrame:
         `others` that do not `let_in` pass; each share with Wilson's 95 % interval, which takes each pair as its own
         unit.
     """
+    proportion = lru_cache(maxsize=None)(wilson)  # thresholds apart pass the same pairs
     rows = []
     for (purpose, half), own in pairs.groupby(["purpose", "half"], sort=True):
         for threshold in _GRID:
             passing = own["cosine"] >= threshold
-            kept = wilson(int((passing & own["match"]).sum()), int(own["match"].sum()))
-            let_in = wilson(int((passing & ~own["match"]).sum()), int((~own["match"]).sum()))
+            kept = proportion(int((passing & own["match"]).sum()), int(own["match"].sum()))
+            let_in = proportion(int((passing & ~own["match"]).sum()), int((~own["match"]).sum()))
             rows.append(
                 {
                     "purpose": purpose,

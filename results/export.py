@@ -27,7 +27,7 @@ from results.tables import write_bytes, written_whole
 
 FOR_PROGRAMS = frozenset({"vectors", "paper_text", "frontier_rows", "forgetting_periodic"})
 """Tables of which nobody reads a row; they are exported if they are named."""
-FOR_PAPERS = ("table_1", "table_2", "table_5", "table_6", "table_7", "noninferiority", "storage")
+FOR_PAPERS = ("table_1", "table_2", "table_3", "table_5", "table_6", "table_7", "noninferiority", "storage")
 """Tables short enough for a page of LaTeX."""
 ROWS_OF_A_SHEET = 1_048_576 - 1
 _LONGEST = 32_767  # UTF-16 units that a cell of a workbook holds

@@ -186,7 +186,7 @@ def growth(sizes: pd.DataFrame, stem: Path) -> Files:
             axes.plot(
                 ordered["turn"],
                 ordered["nodes"],
-                label=_shown(str(condition)),
+                label=shown(str(condition)),
                 markevery=0.12,
                 ms=4.5,
                 lw=1.4,
@@ -258,7 +258,7 @@ def _policy_line(axes: Axes, number: int, policy: str, rows: pd.DataFrame) -> No
         elinewidth=0.8,
         lw=1.3,
         ms=5,
-        label=_shown(policy),
+        label=shown(policy),
         **_style(number),
     )
 
@@ -276,7 +276,7 @@ def _share_bars(axes: Axes, groups: pd.DataFrame) -> None:
             va="center",
             fontsize=7.5,
         )
-    axes.set_yticks(places, [_shown(str(group)) for group in groups["group"]])
+    axes.set_yticks(places, [shown(str(group)) for group in groups["group"]])
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
 
@@ -300,7 +300,7 @@ def _style(number: int) -> dict[str, Any]:
     }
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """A name from a file or model: one line, not endless; a leading underscore would hide it from a legend."""
     text = plain(name)
     text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

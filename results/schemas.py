@@ -125,7 +125,7 @@ VERDICTS = _schema(
     pa.field("question", pa.string()),
     pa.field("condition", pa.string()),
     pa.field("judge", pa.string()),  # paper | per_type
-    pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered
+    pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered | no_reference
     pa.field("reason", pa.string()),
     pa.field("final", pa.bool_()),
     pa.field("correct", pa.bool_()),  # null unless judged
@@ -183,9 +183,39 @@ WATERFALL = _schema(
     pa.field("texts_shown", pa.int32()),
 )
 
+HISTORY_GROWTH = _schema(
+    pa.field("condition", pa.string()),
+    pa.field("history", pa.string()),
+    pa.field("session_position", pa.int32()),
+    pa.field("date", _TIME),
+    pa.field("turns", pa.int64()),
+    pa.field("items", pa.int64()),
+    pa.field("edges", pa.int64()),
+    pa.field("found_by_title", pa.int64()),  # null of a memory that merges nothing
+    pa.field("found_by_similarity", pa.int64()),
+)
+
+HISTORY_SIZES = _schema(
+    pa.field("condition", pa.string()),
+    pa.field("history", pa.string()),
+    pa.field("status", pa.string()),  # ok | failed
+    pa.field("reason", pa.string()),
+    pa.field("final", pa.bool_()),
+    pa.field("sessions", pa.int64()),
+    pa.field("turns", pa.int64()),
+    pa.field("items", pa.int64()),
+    pa.field("edges", pa.int64()),
+    pa.field("found_by_title", pa.int64()),
+    pa.field("found_by_similarity", pa.int64()),
+    pa.field("near_duplicates", pa.int64()),
+    pa.field("bytes", pa.int64()),
+)
+
 TABLES: dict[str, pa.Schema] = {
     "turns": TURNS,
     "questions": QUESTIONS,
+    "history_growth": HISTORY_GROWTH,
+    "history_sizes": HISTORY_SIZES,
     "extractions": EXTRACTIONS,
     "recalls": RECALLS,
     "held": HELD,

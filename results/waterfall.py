@@ -8,7 +8,8 @@ where its words stand in the text of an evidence turn. `evidence`: the evidence 
 answer, as when it must be counted, computed or inferred, or where the answer is too short to be looked for in a whole
 memory: fewer than three letters and digits, or a bare yes or no, would be found by chance. *All* evidence turns are
 wanted, for such an answer needs all; only where some say the short answer, these alone (of two turns that say how old
-the cat was and is, the second). How many evidence turns there are at each step, wanted or not, is kept beside it.
+the cat was and is, the second; on LongMemEval oracle that narrows 27 questions, 23 of them rightly, and 4 counts
+because a turn says the number of something else). How many evidence turns there are at each step, wanted or not, is kept beside it.
 
 | step | `answer` is there | an evidence turn is there |
 |---|---|---|

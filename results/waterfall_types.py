@@ -91,7 +91,7 @@ def waterfall_text(counted: pd.DataFrame) -> PaperTable:
         name="waterfall_types",
         caption="Where what answers a question was lost: questions, and their share of those with a verdict (n). A "
         "question counts where the step fails that follows the last one that has what is tracked: the reference "
-        "answer where an evidence turn says it, else all evidence turns. Outside: abstention questions, and those "
+        "answer where an evidence turn says it, else the evidence turns. Outside: abstention questions, and those "
         "without evidence, answer or verdict.",
         data=counted,
         header=HEADER,

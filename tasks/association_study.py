@@ -36,7 +36,7 @@ CONDITIONS = (
 
 
 class AssociationStudy(Study):
-    """GAAMA's evaluation, with what its paper leaves out: evidence by words, a twin of entities, what each quirk is worth."""
+    """GAAMA's evaluation, with evidence by words, a twin of entities, and what each quirk is worth."""
 
     study: Literal["association"] = "association"  # type: ignore[assignment]  # each kind of study names itself
     conditions: tuple[Condition, ...] = Field(CONDITIONS, description="The arms of the study.", min_length=1)

@@ -32,6 +32,7 @@ from tasks.models.providers import JsonMode
 from tasks.models.shared_calls import SharedCalls
 from tasks.models.simulated import Simulation
 from tasks.models.store import Store
+from tasks.models.stored import StoredChat, StoredEmbedder
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run, read_run
 from tasks.shared import location
@@ -212,8 +213,7 @@ def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
     model = work.params["models"].get(role)
     if model is None:
         return Undeclared()
-    json_mode: JsonMode = "object" if model["is"] == "object" else "schema"
-    cap = int(model["reply_cap"]) if "reply_cap" in model else None
+    json_mode, cap = _form(model)
     name, place, simulation = model["name"], _place(work), _simulations.get(work.run)
     if simulation is not None:
         return simulated_chat_model(
@@ -221,6 +221,14 @@ def open_chat(work: Work, role: Role, repeat: int = 0) -> ChatModel:
         )
     return noting(
         chat_model(_gateway_of(work), name, place, json_mode=json_mode, reply_cap=cap, repeat=repeat)
+    )
+
+
+def _form(model: Mapping[str, str]) -> tuple[JsonMode, int | None]:
+    """How a declared chat model is asked for JSON, and the longest reply that it may give."""
+    return (
+        "object" if model["is"] == "object" else "schema",
+        int(model["reply_cap"]) if "reply_cap" in model else None,
     )
 
 
@@ -257,6 +265,16 @@ def memory_models(work: Work) -> Models:
         open_chat(work, "query"),
         open_embedder(work),
         open_chat(work, "extractor", work.params.get("repeat", 0)),
+    )
+
+
+def stored_models(work: Work) -> Models:
+    """What was bought of the models that the work declares; they buy nothing."""
+    gateway, place, declared = _gateway_of(work), _place(work), work.params["models"]
+    json_mode, cap = _form(declared["query"])
+    chat = chat_model(gateway, declared["query"]["name"], place, json_mode=json_mode, reply_cap=cap)
+    return Models(
+        StoredChat(chat), StoredEmbedder(embedder(gateway, declared["embedder"]["name"], place))
     )
 
 

@@ -111,7 +111,9 @@ def _message(value: Any, where: str, left_out: Counter[str]) -> Iterator[tuple[s
     if content is not None and not isinstance(content, str | list):
         raise BadInput(f"{where}: content: neither text nor a list of parts; {_REMEDY}")
     if value["role"] in _KEPT:
-        left_out["tool calls"] += len(value.get("tool_calls") or ()) + bool(value.get("function_call"))
+        calls = value.get("tool_calls")
+        left_out["tool calls"] += len(calls) if isinstance(calls, list) else bool(calls)
+        left_out["tool calls"] += bool(value.get("function_call"))
     text = "\n".join(_texts(content, value["role"] in _KEPT, left_out))
     turn = {"role": value["role"], "text": text, "date": _date(value, where)}
     if isinstance(value.get("name"), str) and value["name"].strip():
@@ -195,7 +197,8 @@ def _node(node: dict[str, Any], where: str, left_out: Counter[str]) -> Iterator[
     ):
         raise BadInput(f"{where}: a message has an author with a role, and content; {_REMEDY}")
     role, kind, parts = author["role"], content.get("content_type"), content.get("parts")
-    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    metadata = message.get("metadata")
+    hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
     if role not in _KEPT or hidden:
         left_out[f"{'hidden' if hidden else _plain(role)} messages"] += 1
     elif message.get("recipient") not in (None, "all"):

@@ -16,7 +16,20 @@ from tempfile import TemporaryDirectory
 from memory.conversation import Conversations
 from memory.prompts.extraction import request, spoken_text
 from memory.systems import find
-from tasks import analyse, bootstrap, extract, frontier, load, score, storage, waterfall, waterfall_types
+from tasks import (
+    analyse,
+    bootstrap,
+    extract,
+    frontier,
+    load,
+    score,
+    storage,
+    switches,
+    switches_budgets,
+    switches_tables,
+    waterfall,
+    waterfall_types,
+)
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
 from tasks.load import content_id, conversations_of
@@ -38,8 +51,12 @@ _TURNS = 4_000
 
 # Stages that ask no model, and on whose artefacts no call depends.
 _FREE = frozenset(
-    s.STAGE.name for s in (score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse)
-)
+    step.STAGE.name
+    for step in (
+        score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse,
+        switches, switches_budgets, switches_tables,
+    )
+)  # fmt: skip
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 
@@ -151,7 +168,10 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     """The lines of a run over these conversations."""
     # However many invented replies are refused: the walk goes on to its end.
     study = run.study.model_copy(update={"max_failed": 1.0})
-    simulation = Simulation(holdings, _given(conversations), study.retry_failed)
+    floors = (each["value"] for each in run.thresholds if each["parameter"] == "retrieval_floor")
+    simulation = Simulation(
+        holdings, _given(conversations), study.retry_failed, floor=max(floors, default=0.0)
+    )
     reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
 
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:

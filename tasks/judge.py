@@ -28,11 +28,11 @@ def prompt_hash(judge: Judge, types: tuple[str, ...]) -> str:
 
 
 def make(work: Work) -> Made:
-    """Judge a batch of answers; a question without an answer has no verdict."""
+    """Judge a batch of answers; a question without an answer, or without a reference for it, has no verdict."""
     judge: Judge = work.params["judge"]
     questions = {question.id: question for question in loaded(work)[1]}
     answers = work.read("answer", "answers", ANSWERS).to_pylist()
-    answered = [row for row in answers if row["status"] == "ok"]
+    answered = [row for row in answers if row["status"] == "ok" and questions[row["question"]].can_be_judged]
     requests = [_request(judge, questions[row["question"]], row["answer"]) for row in answered]
     model = open_chat(work, "judge", work.params.get("repeat", 0))
     by_question: dict[str, Reply[Verdict] | CallFailed] = {}
@@ -61,6 +61,8 @@ def _request(judge: Judge, question: Question, answer: str) -> ChatRequest:
 
 
 def _row(answer: dict[str, Any], reply: Reply[Verdict] | CallFailed | None) -> dict[str, Any]:
+    if reply is None and answer["status"] == "ok":
+        return {"status": "no_reference", "reason": "the question has no reference answer"}
     if reply is None:
         return {"status": "unanswered", "reason": answer["reason"], "final": answer["final"]}
     if isinstance(reply, CallFailed):

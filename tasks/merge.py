@@ -79,8 +79,13 @@ def built_beforehand(system: type[MemorySystem]) -> bool:
 
 
 def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ...]:
-    """The sessions of a history in the order in which a system with these settings wants to hear them."""
-    return history.by_date() if settings.get("session_order") == "date" else history.sessions
+    """The sessions of a history in the order in which a system with these settings wants to hear them.
+
+    Where one has no date, time gives no order, and that of the file stands.
+    """
+    dated = all(session.date is not None for session in history.sessions)
+    by_date = settings.get("session_order") == "date" and dated
+    return history.by_date() if by_date else history.sessions
 
 
 STAGE = Stage("merge", 3, make)

@@ -19,6 +19,7 @@ from tasks import (
     bootstrap,
     embed,
     extract,
+    growth,
     judge,
     load,
     merge,
@@ -27,6 +28,7 @@ from tasks import (
     waterfall,
     waterfall_types,
 )
+from tasks.benchmarks.own import OWN
 from tasks.context import builder_prompts_hash, declared, query_prompt_hash
 from tasks.failures import check_share
 from tasks.prompts.answer import Profile
@@ -39,6 +41,7 @@ Execute = Callable[[Stage, Sequence[Work]], list[Artefact]]
 TURNS_A_BATCH = 1_000
 TEXTS_A_BATCH = 4_000
 QUESTIONS_A_BATCH = 50
+HISTORIES_A_BATCH = 20
 
 
 class Incomplete(Exception):
@@ -81,7 +84,7 @@ class Plan:
     STAGES: ClassVar[tuple[Stage, ...]] = tuple(
         step.STAGE
         for step in (
-            load, extract, embed, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
+            load, extract, embed, growth, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
         )
     )  # fmt: skip
 
@@ -96,13 +99,26 @@ class Plan:
 
     def walk(self) -> Artefacts:
         """Carry out the whole study."""
-        study = self._study
+        base = self._hear()
+        if self._study.benchmark == OWN:
+            self._stage(growth.STAGE, self._growths(base))
+        if base["load"].counts["questions"]:
+            self._ask(base)
+        return self.made
+
+    def _hear(self) -> dict[str, Artefact]:
+        """Load, extract and embed; returns what memories are built of."""
         loaded = self._stage(load.STAGE, [self._load()])[0]
         extracts: list[Artefact] = []
-        if any(find(c.system).needs_extractions for c in study.conditions):
+        if any(find(c.system).needs_extractions for c in self._study.conditions):
             extracts = self._stage(extract.STAGE, self._extracts(loaded))
         base = {"load": loaded, **{f"extract-{number:04}": part for number, part in enumerate(extracts)}}
         self._embed(base)
+        return base
+
+    def _ask(self, base: dict[str, Artefact]) -> None:
+        """Build memories, ask them, and score what they answer."""
+        loaded = base["load"]
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
@@ -112,9 +128,8 @@ class Plan:
         scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
         traced = self._stage(waterfall.STAGE, self._waterfalls(base, recalls, scores))
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
-        names = [condition.name for condition in study.conditions]
+        names = [condition.name for condition in self._study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
-        return self.made
 
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         artefacts = self._execute(stage, works) if works else []
@@ -176,6 +191,20 @@ class Plan:
             params = {"models": models, "texts": embed.texts_hash(part), "first": number, "step": batches}
             works.append(self._work(embed.STAGE, f"{number:04}", params, base))
         return works
+
+    def _growths(self, base: dict[str, Artefact]) -> list[Work]:
+        """A work for each condition and some histories, whether or not anyone asks about them."""
+        probe = self._work(growth.STAGE, "", {}, base)
+        names = list(load.loaded(probe)[0])
+        firsts = range(0, len(names), HISTORIES_A_BATCH)
+        batches = [
+            Batch(f"{number:04}", tuple(names[first : first + HISTORIES_A_BATCH]), 0)
+            for number, first in enumerate(firsts)
+        ]
+        return [
+            self._work(growth.STAGE, f"{c.name}-{b.name}", self._memory_params(c, b), base)
+            for c, b in self._arms(batches)
+        ]
 
     def _batches(self, loaded: Artefact) -> list[Batch]:
         """Histories in file order, together until enough questions draw on them."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 
 from results import tables
+from results.switches_text import TEXTS
+from results.table_3 import table_3
 from results.waterfall_types import waterfall_text
+from tasks.parameters import parameters
 from tasks.plan import Artefacts
 from tasks.runs import Run
 from tasks.stage import Artefact
@@ -26,6 +30,9 @@ _ONE_FILE = (
     "score",
     "waterfall",
     "waterfall_types",
+    "switches",
+    "switches_budgets",
+    "switches_tables",
     "bootstrap",
     "analyse",
 )
@@ -63,6 +70,8 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _clear(folder)
     _one_file_a_table(folder, folder, run, made, _ONE_FILE)
     _paper_text(folder, folder, made)
+    _switches_text(folder, made)
+    _parameters(folder, run)
     for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
         for table in _tables_of(artefacts):
             path = folder / "graphs" / condition / f"{table}.parquet"
@@ -72,9 +81,27 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
         tables.write(folder / f"{name}.parquet", rows, about(run))
 
 
+def _parameters(folder: Path, run: Run) -> None:
+    """Table 3, which follows from the study alone."""
+    rows = [asdict(parameter) for parameter in parameters(run.study)]
+    if rows:
+        table = table_3(rows)
+        tables.write(folder / f"{table.name}.parquet", table.arrow(), about(run))
+        tables.write_bytes(folder / f"{table.name}.md", table.markdown().encode())
+        tables.write_bytes(folder / f"{table.name}.tex", table.latex().encode())
+
+
+def _switches_text(folder: Path, made: Artefacts) -> None:
+    for artefact in made.by_stage.get("switches_tables", []):
+        for name, written in TEXTS.items():
+            text = written(artefact.read(folder, name).to_pandas())
+            tables.write_bytes(folder / f"{text.name}.md", text.markdown().encode())
+
+
 def _clear(folder: Path) -> None:
     """Remove the tables of an earlier end of the run: one that this end has not made would look like its own."""
-    for pattern in ("*.parquet", "table_*.md", "table_*.tex", "waterfall_types.*", "graphs/*/*.parquet"):
+    texts = ("table_*.md", "table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS))
+    for pattern in ("*.parquet", *texts, "graphs/*/*.parquet"):
         for path in folder.glob(pattern):
             path.unlink()
 

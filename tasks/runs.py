@@ -28,6 +28,7 @@ class Run(BaseModel):
             and are tried again by the same command; `budget_exhausted`: some rows wait for more budget; `stopped`: it
             ended early, for `reason`.
         arms: Every condition's full settings, thresholds included.
+        thresholds: Each condition's thresholds, with what they stand on; as rows of Table 3.
         data: The data file, as it was named.
         sha256: Hash of its uncompressed bytes.
         counts: Rows by stage and by what became of them.
@@ -45,6 +46,7 @@ class Run(BaseModel):
     variant: str
     notes: tuple[str, ...] = ()
     arms: list[dict[str, Any]] = Field(default_factory=list)
+    thresholds: list[dict[str, Any]] = Field(default_factory=list)
     store: str
     versions: dict[str, str] = Field(default_factory=dict)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
@@ -55,6 +57,11 @@ class Run(BaseModel):
     @classmethod
     def _of_its_kind(cls, study: Any) -> Any:
         return kind_of(study)(**study) if isinstance(study, dict) else study
+
+    @property
+    def asks(self) -> bool:
+        """Whether there are questions in it; one that has not come to an end yet is taken to have some."""
+        return self.counts.get("load", {}).get("questions") != 0
 
     @property
     def shared(self) -> Shared | None:

@@ -45,7 +45,7 @@ def _row(
         "judge": _judged(verdict),
         "context_tokens": recall["context_tokens"],
     }
-    if answer["status"] == "ok":
+    if answer["status"] == "ok" and question.can_be_judged:
         exact = token_metrics.published(answer["answer"], question.reference)
         row |= {"precision": exact.precision, "recall": exact.recall, "f1": exact.f1}
         row["f1_improved"] = token_metrics.improved(answer["answer"], question.reference).f1

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from memory.calibration import CALIBRATED
+from memory.calibration import ESTIMATE
 from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from results.errors import DiskFull
+from tasks import switches_tables
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
@@ -25,12 +27,15 @@ from tasks.load import conversations_of
 from tasks.models.bundles import choose
 from tasks.models.catalogue import BATCHING, OFFLINE
 from tasks.models.prices import list_prices
+from tasks.parameters import THRESHOLDS, parameters
 from tasks.plan import Execute, Incomplete, Plan, only_found
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
 from tasks.study_diff import differences, one_line
+from tasks.switches_draw import draw_switches
+from tasks.switches_plan import ExplainedPlan
 
 RUNS = Path("results/runs")
 _INTERRUPTS = {"KeyboardInterrupt": "interrupted", "TerminationSignal": "cancelled, or told to end"}
@@ -73,6 +78,7 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         variant=conversations.variant,
         notes=(*conversations.notes, *_estimates(study), *_asked_live(study)),
         arms=[study.arm(condition) for condition in study.conditions],
+        thresholds=[asdict(each) for each in parameters(study) if each.parameter in THRESHOLDS],
         store=str(store.resolve()),
         versions=versions(),
     )
@@ -95,7 +101,9 @@ def stages_of(study: Study) -> tuple[str, ...]:
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:
-    return ForgettingPlan if isinstance(study, ForgettingStudy) else Plan
+    if isinstance(study, ForgettingStudy):
+        return ForgettingPlan
+    return ExplainedPlan if study.explain else Plan
 
 
 def begin(folder: Path, run: Run) -> None:
@@ -145,6 +153,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         publish(folder, run, plan.made, ledger_tables(run))
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
+        if switches_tables.STAGE.name in plan.made.by_stage:
+            draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
         reason = str(error) or _INTERRUPTS.get(type(error).__name__, type(error).__name__)
         stopped = {"status": "stopped", "reason": reason}
@@ -233,8 +243,9 @@ def _check(study: Study) -> None:
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
     check_budget(study)
-    if isinstance(study, ForgettingStudy) and find_spec("matplotlib") is None:
-        raise BadInput("the forgetting study ends with figures: pip install 'palimpsest[report]' first")
+    if (isinstance(study, ForgettingStudy) or study.explain) and find_spec("matplotlib") is None:
+        what = "--explain" if study.explain else "the forgetting study"
+        raise BadInput(f"{what} ends with figures: pip install 'palimpsest[report]' first")
 
 
 def check_budget(study: Study) -> None:
@@ -278,7 +289,7 @@ def _asked_live(study: Study) -> list[str]:
 
 def _estimates(study: Study) -> list[str]:
     """What a reader should know of the study's thresholds."""
-    known = CALIBRATED.get(study.models.embedder.partition(":")[2])
-    if known is None or known.probed or not any(c.system == "graph" for c in study.conditions):
+    bases = {each.basis for each in parameters(study) if each.parameter in THRESHOLDS}
+    if ESTIMATE not in bases:
         return []
     return [f"thresholds of the graph: an estimate, not probed, for {study.models.embedder}"]

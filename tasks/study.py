@@ -34,6 +34,7 @@ from tasks.prompts.answer import Profile
 from tasks.shared import checked_url
 from tasks.thresholds import ProbedThresholds
 
+_NAMED_SPEAKERS = ("locomo", "locomo-adversarial", "own")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 DEFAULT_SYSTEMS = (
@@ -128,8 +129,8 @@ class Condition(BaseModel):
                 f"no such setting; there are {known}" if first["type"] == "extra_forbidden" else first["msg"]
             )
             raise BadInput(f"condition {self.name}: {field}: {fault}") from error
-        if benchmark.startswith("locomo") and made.get("text") == "raw" and "text" not in self.settings:
-            made["text"] = "spoken"  # its questions name people: a turn without its speaker is half lost
+        if benchmark in _NAMED_SPEAKERS and made.get("text") == "raw" and "text" not in self.settings:
+            made["text"] = "spoken"  # questions name people: a turn without its speaker is half lost
         if "dedup_threshold" in made and None in (made["dedup_threshold"], made["retrieval_floor"]):
             known_for = thresholds_of(embedder, probed)
             made["dedup_threshold"] = made["dedup_threshold"] or known_for.dedup
@@ -162,11 +163,12 @@ NOT_IDENTITY = (
     "prices",
     "thresholds",
     "max_failed",
+    "explain",
     "runner",
     "shared",
 )
-"""Fields of a study that say how it asks and what it may spend; no result depends on them. Thresholds count where they
-are used: in the settings of the conditions."""
+"""Fields of a study that say how it asks, what it may spend and which tables it adds; no other result depends on them.
+Thresholds count where they are used: in the settings of the conditions."""
 
 
 class Study(BaseModel):
@@ -253,6 +255,12 @@ class Study(BaseModel):
         0.5, ge=0, le=1, description="A stage of which a larger share of rows fails ends the run."
     )
 
+    explain: bool = Field(
+        False,
+        description="Also say what each switch, merge rule and setting of the graph is worth, from what the study has "
+        "bought.",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _without_keys(cls, fields: Any) -> Any:
@@ -291,6 +299,16 @@ class Study(BaseModel):
             raise ValueError(
                 f"the thresholds are of {self.thresholds.embedder}, and the study embeds with "
                 f"{self.models.embedder}: run `palimpsest calibrate --embedder {self.models.embedder}`"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _explains_a_graph(self) -> Study:
+        if self.explain and self.study != "representation":
+            raise ValueError(f"explain: the {self.study} study does not explain itself; leave it out")
+        if self.explain and not any(condition.system == "graph" for condition in self.conditions):
+            raise ValueError(
+                "explain: it is graphs that are explained, and no condition is one: add system graph"
             )
         return self
 

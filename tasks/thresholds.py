@@ -27,14 +27,15 @@ class ProbedThresholds(BaseModel):
     @property
     def thresholds(self) -> Thresholds:
         """The two, with what they stand on."""
-        return Thresholds(self.dedup, self.floor, calibrated_on(self.dedup_pairs, self.floor_pairs))
+        basis = f"{calibrated_on(self.dedup_pairs, self.floor_pairs)}, given with the study"
+        return Thresholds(self.dedup, self.floor, basis)
 
     def toml(self) -> str:
         """The file's text."""
         return (
             "# Thresholds for `palimpsest run ... --thresholds FILE`, written by `palimpsest calibrate`. They were\n"
             "# chosen on one half of the probe's families; what they do to the other half was printed with them.\n"
-            f"embedder = {json.dumps(self.embedder)}\n"
+            f"embedder = {json.dumps(self.embedder, ensure_ascii=False)}\n"
             f"dedup = {self.dedup}\n"
             f"floor = {self.floor}\n"
             f"dedup_pairs = {self.dedup_pairs}\n"

@@ -35,8 +35,8 @@ def entity_twin(
 ) -> ConceptGraph:
     """A copy of a graph in which entities stand where its concepts stood.
 
-    An entity is an item of the kind `concept`, joined by the same types of edge, so that all weights are equal; the other
-    kinds of item and edge are those of the graph.
+    An entity is an item of the kind `concept`, joined by the same types of edge, so that all weights are equal; the
+    other kinds of item and edge are those of the graph.
 
     Args:
         graph: Is not changed.
@@ -105,7 +105,7 @@ def top_count(items: int) -> int:
 
 
 def mass_on_hubs(graph: ConceptGraph, ppr: Doubles) -> float:
-    """The share of Personalized PageRank on the 1 % of items with the most neighbours; nothing where none was walked."""
+    """The share of Personalized PageRank on the 1 % of items with the most neighbours; 0 where none was walked."""
     degrees = graph.diffusion(("episode", "fact", "concept", "reflection"), None).neighbours()
     top = np.argsort(-degrees, kind="stable")[: top_count(len(graph))]
     total = float(ppr.sum())

@@ -1,14 +1,16 @@
 """What a repair mends and what it keeps out, shown by faults that were planted (facts, section 7).
 
-Facts that questions are known to be recalled by are taken out of the graph; every question is then repaired as usual.
-And edits with one fault each are made of the facts that were taken out, and offered to the verification and the
-execution alone, beside the facts themselves: a gate that passes nothing keeps out all harm and is worth nothing.
+Facts that questions are known to be recalled by are taken out of the graph, or parted from their concepts; every
+question is then repaired as usual. And edits with one fault each are made of the facts that were taken out, and offered
+to the verification and the execution alone, beside the facts themselves: a gate that passes nothing keeps out all harm
+and is worth nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,25 +20,27 @@ from memory.repair.harm import Material, harmful, last_word, speakers_of, true_e
 from memory.repair.log import EditOutcome, Repair
 from memory.repair.protocol import GraphEditing
 
+What = Literal["facts", "edges"]
 TRUE = "none"
 """The harm of an edit without a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A planted fault: an evidence turn of a question that no fact stands on any more.
+    """A planted fault: an evidence turn of a question that no fact stands on any more, or no fact with a concept.
 
     Attributes:
         question: The question's id.
         turn: The turn.
-        removed: How many facts stood on it, and were taken out.
+        facts: How many facts stood on it, and were taken out or parted from their concepts.
         state: Where the repair of its question ended.
-        repaired: Whether an added fact that stands on the turn is recalled for the question.
+        repaired: Of facts, whether an added fact that stands on the turn is recalled for the question; of edges,
+            whether one of the parted facts is joined to a concept again.
     """
 
     question: str
     turn: str
-    removed: int
+    facts: int
     state: str
     repaired: bool
 
@@ -58,10 +62,18 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The share of a question's evidence turns that the facts of its small budget stand on, at three moments."""
+    """The share of a question's evidence turns that the facts of its small budget stand on.
+
+    Attributes:
+        before: In the graph as it was.
+        damaged: With the planted faults.
+        again: The same once more, without an edit between: what differs is noise.
+        after: After all repairs.
+    """
 
     before: float
     damaged: float
+    again: float
     after: float
 
 
@@ -75,7 +87,6 @@ class Planted:
         repairs: Of every question with evidence, in order.
         offered: Edits that were offered alone.
         recalled: By question with evidence.
-        noise: The most that `damaged` changes for any question when it is recalled once more without an edit.
     """
 
     candidates: int
@@ -83,7 +94,6 @@ class Planted:
     repairs: tuple[Repair, ...]
     offered: tuple[Offered, ...]
     recalled: Mapping[str, Recalled]
-    noise: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,9 @@ class _Chosen:
     facts: tuple[str, ...]
 
 
-def plant_and_repair(graft: Graft, questions: Sequence[Question], k: int, seed: int) -> Planted:
+def plant_and_repair(
+    graft: Graft, questions: Sequence[Question], k: int, seed: int, what: What = "facts"
+) -> Planted:
     """Plant faults for `k` questions, offer edits, and repair every question; the graph is changed by all of it.
 
     Args:
@@ -112,6 +124,8 @@ def plant_and_repair(graft: Graft, questions: Sequence[Question], k: int, seed: 
         questions: Of that history; those without evidence are passed over.
         k: How many faults; fewer where there are fewer candidates.
         seed: Of all choices.
+        what: `facts` takes out the facts that stand on an evidence turn, `edges` parts them from their concepts. Edits
+            are offered alone with `facts` only.
 
     Raises:
         CallFailed: As `Graft.repair`, or if a question has no vector.
@@ -123,30 +137,30 @@ def plant_and_repair(graft: Graft, questions: Sequence[Question], k: int, seed: 
     candidates = _candidates(graft, asked, standing)
     chosen = [candidates[place] for place in sorted(random.permutation(len(candidates))[:k])]
     before = _recalled(graft, asked)
-    for id in dict.fromkeys(id for each in chosen for id in each.facts):
-        graft.memory.remove(id)
+    _damage(graft.memory, [id for each in chosen for id in each.facts], what)
     damaged, again = _recalled(graft, asked), _recalled(graft, asked)
-    offered = tuple(each for fault in chosen for each in _offered(graft, fault, standing, random))
+    faults = chosen if what == "facts" else ()
+    offered = tuple(each for fault in faults for each in _offered(graft, fault, standing, random))
     repairs = tuple(graft.repair(Asked(question.id, question.history, question.text)) for question in asked)
     after = _recalled(graft, asked)
     states = {repair.question: repair.state for repair in repairs}
+    mended = _stands_again if what == "facts" else _joined_again
     added = {edit.item for repair in repairs for edit in repair.edits if edit.fate == "executed"}
     return Planted(
         candidates=len(candidates),
         faults=tuple(
             Fault(
-                fault.question.id,
-                fault.turn,
-                len(fault.facts),
-                states[fault.question.id],
-                _stands_again(graft, fault, added),
+                each.question.id,
+                each.turn,
+                len(each.facts),
+                states[each.question.id],
+                mended(graft, each, added),
             )
-            for fault in chosen
+            for each in chosen
         ),
         repairs=repairs,
         offered=offered,
-        recalled={id: Recalled(before[id], damaged[id], after[id]) for id in before},
-        noise=max((abs(again[id] - damaged[id]) for id in damaged), default=0.0),
+        recalled={id: Recalled(before[id], damaged[id], again[id], after[id]) for id in before},
     )
 
 
@@ -161,6 +175,15 @@ def _standing(memory: GraphEditing) -> _Standing:
         {turn: episode.id for episode in episodes for turn in memory.turns_of(episode.id)},
         {item.id: item.text for item in (*memory.all_of("fact"), *episodes)},
     )
+
+
+def _damage(memory: GraphEditing, facts: Sequence[str], what: What) -> None:
+    for id in dict.fromkeys(facts):
+        if what == "facts":
+            memory.remove(id)
+            continue
+        for edge in memory.concept_edges([id]):
+            memory.part(edge.source, edge.target)
 
 
 def _candidates(graft: Graft, asked: Sequence[Question], standing: _Standing) -> list[_Chosen]:
@@ -191,6 +214,11 @@ def _recalled(graft: Graft, asked: Sequence[Question]) -> dict[str, float]:
 def _stands_again(graft: Graft, fault: _Chosen, added: set[str | None]) -> bool:
     items = graft.recalled(fault.question.text).items
     return any(item.id in added and fault.turn in graft.memory.turns_of(item.id) for item in items)
+
+
+def _joined_again(graft: Graft, fault: _Chosen, added: set[str | None]) -> bool:
+    """Whether a fact has an edge to a concept; as all were parted, a repair has made it."""
+    return bool(graft.memory.concept_edges(fault.facts))
 
 
 # Edits that are offered
@@ -225,20 +253,21 @@ def _material(
     standing: _Standing,
     random: np.random.Generator,
 ) -> Material:
+    """A known fact is one that is shown with an episode that it stands on."""
     shown = list(explored.items.values())
-    known = next((item for item in shown if item.kind == "fact"), None)
-    known_sources = tuple(
-        standing.episodes[turn]
-        for turn in (memory.turns_of(known.id) if known else ())
-        if turn in standing.episodes
-    )
+    known = None
+    for item in shown:
+        turns = memory.turns_of(item.id) if item.kind == "fact" else ()
+        cited = tuple(id for turn in turns if (id := standing.episodes.get(turn)) in explored.items)
+        if known is None and cited:
+            known = (item.text, cited)
     strange = [item.id for item in shown if item.kind == "episode" and item.id not in sources]
     spoken = [standing.texts[id] for id in standing.episodes.values()]
     others = [standing.texts[item.id] for item in memory.all_of("fact")]
     return Material(
         fact=fact,
         sources=sources,
-        known=(known.text, known_sources) if known else None,
+        known=known,
         strange=strange[int(random.integers(len(strange)))] if strange else None,
         speakers=speakers_of(spoken),
         word=last_word(others[int(random.integers(len(others)))]) if others else None,

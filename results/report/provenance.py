@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow.compute as pc
 
 from results.report.elements import Section, TextTable
+from results.report.run_tables import Record, as_float, frame_table
 from results.report.sources import RunFolder
 
 _ROLES = ("extractor", "query", "answerer", "judge", "embedder")
@@ -38,6 +40,7 @@ def provenance(run: RunFolder, prices: Mapping[str, str], prices_of: str) -> Sec
     ]
     told = tuple(prices.items())
     tables = [
+        *_parameters(run),
         TextTable("Prices", ("Model", "Dollars for a million tokens"), told),
         TextTable("Rows by stage", ("Stage", "Rows"), _counts(about.counts)),
         TextTable("Versions", ("Package", "Version"), tuple(about.versions.items()), folded=True),
@@ -48,6 +51,20 @@ def provenance(run: RunFolder, prices: Mapping[str, str], prices_of: str) -> Sec
     )
     shown = tuple(table for table in tables if table.rows)
     return Section("provenance", "Provenance", tuple(facts), tables=shown, texts=texts)
+
+
+def _parameters(run: RunFolder) -> list[TextTable]:
+    """Table 3: where the thresholds and the other parameters come from."""
+    header = ("Condition", "Parameter", "Value", "Basis", "In the paper")
+
+    def row(line: Record) -> tuple[str, ...]:
+        names = str(line["condition"]), str(line["parameter"])
+        paper = as_float(line["paper_value"])
+        return (*names, f"{line['value']:,g}", str(line["basis"]), "" if math.isnan(paper) else f"{paper:,g}")
+
+    caption = "Parameters of the memories and what they stand on (the paper's Table 3)"
+    table = frame_table(run, "table_3", caption, header, row)
+    return [] if table is None else [table]
 
 
 def _prompts(run: RunFolder) -> list[tuple[str, str]]:

@@ -17,7 +17,9 @@ from results.report.packing import MOST_CHARACTERS, Packed, pack
 from results.report.page import Figure, Page, render
 from results.report.provenance import provenance
 from results.report.run_tables import tables
+from results.report.sizes import sizes
 from results.report.sources import RunFolder
+from results.report.waterfall_tables import waterfall
 from results.tables import write_bytes
 
 _LARGEST_SVG = 400_000
@@ -62,9 +64,10 @@ def _page(run: RunFolder, money: Money) -> Page:
         metrics = None
     calls = calls_of(run)
     figured = [] if metrics is None else [headline(run, metrics), comparisons(run)]
-    tabled = [] if metrics is None else [forgetting(run), tables(run, metrics)]
+    tabled = [] if metrics is None else [waterfall(run), forgetting(run), tables(run, metrics)]
     sections = [
         *figured,
+        sizes(run),
         cost(calls, money.budget),
         *tabled,
         failures(run, metrics, calls),

@@ -59,7 +59,7 @@ def _as_text(value: object) -> object:
 
 _Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 _Id = Annotated[
-    str, BeforeValidator(_as_text), StringConstraints(strict=True, pattern=r"\S", max_length=_LONGEST_ID)
+    str, StringConstraints(strict=True, pattern=r"\S", max_length=_LONGEST_ID), BeforeValidator(_as_text)
 ]
 
 
@@ -88,7 +88,7 @@ class OwnQuestion(BaseModel):
     reference: _Filled | int | float | None = None
     type: _Id = OWN
     date: str | None = None
-    evidence: tuple[_Id, ...] = ()
+    evidence: list[_Id] = []
     id: _Id | None = None
 
 

@@ -92,6 +92,18 @@ class GatewayEmbedder:
             raise result.undelivered
         return self._lay_out(texts, distinct, result)
 
+    def stored(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """The vectors of texts as `embed` gives them, as far as the store has them, and how many it has not.
+
+        Nothing is bought. A text without its vector has a row of zeros.
+        """
+        inputs = [self._input(text) for text in texts]
+        found = self._replay({item.call_id: item for item in inputs}).vectors
+        vectors = np.zeros((len(texts), self._settings.dimensions), np.float32)
+        for row, item in enumerate(inputs):
+            vectors[row] = found.get(item.call_id, 0.0)
+        return scaled(vectors), sum(item.call_id not in found for item in inputs)
+
     def _input(self, text: str) -> _Input:
         sent, was_cut = cut(sendable(text), self._settings.max_tokens)
         payload = self._provider.embed_payload(sent, self._settings)

@@ -8,14 +8,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from memory.calibration import CALIBRATED
 from memory.models import ChatRequest, Vectors
 from tasks.models.foreseen import Span
 from tasks.models.offline.chat import OfflineChat
 
 _WORD = re.compile(r"\w+")
-_UNCALIBRATED_FLOOR = 0.5
 _ABOVE_FLOOR = 0.01
+_MOST_ALIKE = 0.99
 
 # Tokens of replies. A fact alone, a verdict with one sentence, some entities of a question; any other task.
 ANSWER = Span(1, 60)
@@ -66,14 +65,13 @@ def reply_tokens(request: ChatRequest, said: float, cap: int | None) -> Span:
     return size if cap is None else Span(min(size.low, cap), min(size.high, cap))
 
 
-def vector(text: str, model: str, dimensions: int) -> Vectors:
+def vector(text: str, floor: float, dimensions: int) -> Vectors:
     """A unit vector `(dimensions,)` that follows from the text alone; cosines grow with the words that texts share.
 
-    Any two are about as alike as the retrieval floor of the embedder asks for, so that recall finds something and
-    contexts come out large rather than empty.
+    Any two are about as alike as the study's retrieval floor asks for, so that recall finds something and contexts
+    come out large rather than empty.
     """
-    known = CALIBRATED.get(model.partition(":")[0])
-    common = (known.floor if known else _UNCALIBRATED_FLOOR) + _ABOVE_FLOOR
+    common = min(max(floor, 0.0) + _ABOVE_FLOOR, _MOST_ALIKE)
     words = np.zeros(dimensions, np.float32)
     for word in set(_WORD.findall(text.lower())) or {text}:
         place, sign = _place(word, dimensions)

@@ -54,6 +54,7 @@ class Simulation:
         holdings: What is bought already.
         given: Texts that stand in the data, so that no reply decides whether they are embedded.
         retry_failed: Whether replies that stayed unusable are asked for again.
+        floor: The highest retrieval floor of the study, which invented vectors clear.
         lines: What the calls so far would take; each call is noted once, where it is made first.
         new_texts: Whether a reply that memories are made of has been invented, and so the texts that they embed.
         new_memories: Whether memories rest on an invented reply or vector.
@@ -65,6 +66,7 @@ class Simulation:
     holdings: Holdings
     given: frozenset[str] = frozenset()
     retry_failed: bool = False
+    floor: float = 0.0
     lines: Lines = field(default_factory=dict)
     new_texts: bool = False
     new_memories: bool = False
@@ -254,7 +256,7 @@ class SimulatedEmbedder:
         given = text in self._simulation.given
         self._simulation.note(call.id, self._heading, lambda: self._line(sent, given=given))
         self._simulation.new_memories = True
-        return invented.vector(sent, self._settings.model, self.dimensions)
+        return invented.vector(sent, self._simulation.floor, self.dimensions)
 
     def _line(self, text: str, *, given: bool) -> Line:
         """What buying a vector takes; of texts from replies that are not there yet, there may be fewer or more."""

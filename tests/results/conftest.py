@@ -13,7 +13,7 @@ from tests.flows.study_in_loop import conditions, run_in_loop
 def representation_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     systems = conditions("none", "bm25", "flat", "flat:improved", "graph", "graph:improved")
     folder = tmp_path_factory.mktemp("representation")
-    return run_in_loop(folder, conditions=systems, limit=6, resamples=200).folder
+    return run_in_loop(folder, conditions=systems, limit=6, resamples=200, explain=True).folder
 
 
 @pytest.fixture(scope="session")

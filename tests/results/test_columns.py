@@ -15,6 +15,7 @@ from memory.forgetting.passes import FORGETTING
 from results import schemas
 from results.columns import GRAPHS, documented
 from results.storage import SCHEMA as STORAGE
+from results.switches import BUDGET_ROWS, SWITCH_ROWS
 from results.waterfall_types import SCHEMA as WATERFALL_TYPES
 from tasks.entities import ENTITIES
 from tasks.frontier import ROWS, SIZES
@@ -29,6 +30,8 @@ DECLARED = {
     "pace": PACE,
     "entities": ENTITIES,
     "waterfall_types": WATERFALL_TYPES,
+    "switch_rows": SWITCH_ROWS,
+    "budget_rows": BUDGET_ROWS,
     "frontier_rows": ROWS,
     "frontier_sizes": SIZES,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),

@@ -69,7 +69,7 @@ def probe(inputs: Mapping[str, str]) -> str:
 
 
 def plan(inputs: Mapping[str, str]) -> str:
-    """As facts, the two best sentences of shown episodes that no fact says.
+    """As facts, the two best sentences of shown episodes that no fact says; and a concept for the first fact without.
 
     The best are those whose episodes are nearest to their probe, with most of the question's words in them.
     """
@@ -85,7 +85,7 @@ def plan(inputs: Mapping[str, str]) -> str:
                 if said < SAID and asked & words and len(words) >= LEAST_WORDS:
                     scores[told, id] = max(scores.get((told, id), 0.0), score + _share(asked, words))
     best = sorted(scores, key=lambda told: (-scores[told], told))[:2]
-    edits = [
+    edits: list[dict[str, object]] = [
         {
             "op_type": "CREATE_FACT",
             "params": {"fact_text": told, "belief": 0.8, "source_episode_ids": [id], "concepts": []},
@@ -93,7 +93,31 @@ def plan(inputs: Mapping[str, str]) -> str:
         }
         for told, id in best
     ]
+    edits += _missing_concept(inputs)
     return json.dumps({"chain_of_thought": {}, "edit_ops": edits}, ensure_ascii=False)
+
+
+def _missing_concept(inputs: Mapping[str, str]) -> list[dict[str, object]]:
+    """The concept that has most words in common with the first shown fact that no shown edge joins to one."""
+    joined = {source for source, _, _ in json.loads(inputs["edges"])}
+    facts = [
+        (id, text)
+        for _, items in json.loads(inputs["found"])
+        for id, kind, _, text in items
+        if kind == "fact"
+    ]
+    labels = [label for _, _, label in json.loads(inputs["concepts"])]
+    for id, text in facts:
+        if id not in joined:
+            words = set(content(text))
+            label = max(labels, key=lambda label: _share(content(label.replace("_", " ")), words), default="")
+            if words.isdisjoint(content(label.replace("_", " "))):
+                return []
+            params = {"concept_label": label, "connected_node_ids": [id]}
+            return [
+                {"op_type": "CREATE_CONCEPT", "params": params, "root_cause": "it is joined to no concept"}
+            ]
+    return []
 
 
 def verify(inputs: Mapping[str, str]) -> str:

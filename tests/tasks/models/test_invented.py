@@ -33,22 +33,28 @@ def test_answers_and_verdicts_are_readable_and_answers_differ_from_call_to_call(
     assert judge.read_verdict(invented.reply_text(verdict, ID)).correct
 
 
-@given(st.text(min_size=1, max_size=200), st.sampled_from(["minilm", "nomic-embed-text", "unheard-of"]))
-def test_a_vector_follows_from_its_text_and_has_unit_length(text: str, model: str) -> None:
-    vector = invented.vector(text, model, 384)
-    assert np.array_equal(vector, invented.vector(text, model, 384))
+@given(st.text(min_size=1, max_size=200), st.floats(-1, 1))
+def test_a_vector_follows_from_its_text_and_has_unit_length(text: str, floor: float) -> None:
+    vector = invented.vector(text, floor, 384)
+    assert np.array_equal(vector, invented.vector(text, floor, 384))
     assert vector.dtype == np.float32
     assert 0.7 < float(np.linalg.norm(vector)) < 1.3
 
 
 def test_texts_are_the_more_alike_the_more_words_they_share() -> None:
     def cosine(a: str, b: str) -> float:
-        one, two = (invented.vector(text, "minilm", 384) for text in (a, b))
+        one, two = (invented.vector(text, 0.4, 384) for text in (a, b))
         return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
 
     dog = "the brown dog sleeps"
     assert cosine(dog, dog) == pytest.approx(1.0)
     assert cosine(dog, "the brown dog barks") > cosine(dog, "a red dog barks") > cosine(dog, "no word here")
+
+
+@pytest.mark.parametrize("floor", [0.34, 0.75, 0.9])
+def test_texts_that_share_no_word_still_clear_the_studys_floor_about(floor: float) -> None:
+    one, two = (invented.vector(text, floor, 384) for text in ("brown dog", "no such word"))
+    assert float(one @ two / np.linalg.norm(one) / np.linalg.norm(two)) == pytest.approx(floor, abs=0.08)
 
 
 def test_a_prompt_comes_to_at_most_what_a_budget_holds_for_it_and_at_least_its_messages() -> None:

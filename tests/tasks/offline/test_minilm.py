@@ -1,13 +1,10 @@
 import importlib.util
-import json
 import random
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memory.calibration import calibrated
 from memory.errors import BadInput
 from tasks.models.offline import minilm
 from tasks.models.offline.minilm import MiniLM
@@ -21,7 +18,6 @@ TEXTS = [
     "a",
     *(f"The {number} hives stand beside the railway." for number in range(20)),
 ]
-PAIRS = json.loads((Path(__file__).parents[2] / "fixtures" / "descriptor_pairs.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -58,24 +54,6 @@ def test_paraphrases_are_nearer_than_unrelated_texts(model: MiniLM) -> None:
     first, second, other = model.embed(TEXTS[:3])
     assert first @ second > 0.6
     assert first @ other < 0.3
-
-
-def _cosines(model: MiniLM, pairs: list[list[str]]) -> np.ndarray:
-    left, right = (model.embed([pair[side] for pair in pairs]) for side in (0, 1))
-    return (left * right).sum(axis=1)
-
-
-def test_the_calibrated_dedup_threshold_merges_no_near_pair_of_the_probe(model: MiniLM) -> None:
-    threshold = calibrated("offline:minilm").dedup
-    assert len(PAIRS["same"]) + len(PAIRS["different"]) >= 80
-    assert (_cosines(model, PAIRS["different"]) >= threshold).sum() == 0
-    assert (_cosines(model, PAIRS["same"]) >= threshold).mean() >= 0.85
-
-
-def test_the_calibrated_floor_parts_what_is_asked_for_from_the_rest(model: MiniLM) -> None:
-    floor = calibrated("offline:minilm").floor
-    assert (_cosines(model, PAIRS["relevant"]) >= floor).mean() >= 0.95
-    assert (_cosines(model, PAIRS["irrelevant"]) >= floor).mean() <= 0.05
 
 
 def test_a_file_with_another_hash_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,9 @@ class Question:
         evidence_sessions: Positions of the sessions that hold the answer.
         unresolved_evidence: The benchmark's evidence references that match no turn, as written.
         abstention: Whether the right answer is that the history does not say.
+        after: How many sessions of its history, in the file's order, the memory has heard when it is asked; none is
+            all of them.
+        preamble: What the answerer is told before anything that a memory brings up; the memory is not asked for it.
     """
 
     id: str
@@ -151,6 +154,8 @@ class Question:
     evidence_sessions: tuple[int, ...] = ()
     unresolved_evidence: tuple[str, ...] = ()
     abstention: bool = False
+    after: int | None = None
+    preamble: str | None = None
 
     @property
     def can_be_judged(self) -> bool:

@@ -68,6 +68,8 @@ QUESTIONS = _schema(
     pa.field("evidence_sessions", pa.list_(pa.int32())),
     pa.field("unresolved_evidence", _TEXTS),
     pa.field("abstention", pa.bool_()),
+    pa.field("after", pa.int32()),  # sessions heard when it is asked; null is all
+    pa.field("preamble", pa.string()),  # told to the answerer before the context
 )
 
 EXTRACTIONS = _schema(

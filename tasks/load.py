@@ -101,6 +101,8 @@ def questions_table(conversations: Conversations) -> pa.Table:
             "evidence_sessions": list(q.evidence_sessions),
             "unresolved_evidence": list(q.unresolved_evidence),
             "abstention": q.abstention,
+            "after": q.after,
+            "preamble": q.preamble,
         }
         for q in conversations.questions
     ]
@@ -135,7 +137,7 @@ def made(conversations: Conversations) -> Made:
     return Made(tables, counts)
 
 
-STAGE = Stage("load", 2, make)
+STAGE = Stage("load", 3, make)
 
 
 def histories_of(turns: pa.Table) -> dict[str, History]:
@@ -176,6 +178,8 @@ def questions_of(questions: pa.Table) -> list[Question]:
             evidence_sessions=tuple(row["evidence_sessions"]),
             unresolved_evidence=tuple(row["unresolved_evidence"]),
             abstention=row["abstention"],
+            after=row["after"],
+            preamble=row["preamble"],
         )
         for row in questions.to_pylist()
     ]

@@ -44,7 +44,7 @@ WITH_AN_ARM = {"storage": STORAGE, "growth": GROWTH, "forgetting": FORGETTING}
 UNITS = {
     *("", "UTC", "share", "probability", "cosine", "USD", "ms", "bytes", "tokens", "tokens (o200k_base)"),
     *("questions", "items", "nodes", "edges", "turns", "accesses", "queries", "pairs", "rows", "draws"),
-    *("requests", "tries"),
+    *("requests", "tries", "sessions"),
 }
 
 

@@ -54,7 +54,7 @@ class Diffusion:
         """
         if not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError("an edge has a weight that is negative or not finite")
-        source, target = edges[:, 0], edges[:, 1]
+        source, target = edges.astype(np.int32).T  # half the bytes to read at every step
         back = source != target
         ends = (np.concatenate([source, target[back]]), np.concatenate([target, source[back]]))
         # Entries of the same place are added up.
@@ -112,8 +112,9 @@ class Diffusion:
         rank: Doubles = start
         followed = self._passed * damping
         for _ in range(iterations):
-            passed = self._received @ (rank * followed)
-            following: Doubles = passed + (1.0 - float(rank @ followed)) * start
+            passed = rank * followed
+            # Sums by NumPy: for a dot product BLAS wakes threads, which takes far longer than so few numbers do.
+            following: Doubles = self._received @ passed + (1.0 - float(passed.sum())) * start
             moved = float(np.abs(following - rank).sum())
             rank = following
             if moved < tolerance:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import locomo, longmemeval, own
+from tasks.benchmarks import locomo, longmemeval, memoryarena, own
 
 __all__ = ["BENCHMARKS", "Benchmark", "files_of", "find", "load"]
 
@@ -30,8 +30,9 @@ class Benchmark:
         loader: Reads its file; the second argument is the benchmark's name.
         upstream: Where its file is published; none if it is not.
         sha256: Hash of the published file; none if it is not published.
-        licence: Of the data; empty for one's own.
+        licence: Of the data; empty for one's own, and where the publisher states none.
         built_in: Whether its file is part of this project.
+        in_steps: Whether its questions are steps of a task, each asked before the memory hears what was right.
     """
 
     name: str
@@ -42,11 +43,27 @@ class Benchmark:
     sha256: str | None
     licence: str
     built_in: bool = False
+    in_steps: bool = False
 
 
 _LONGMEMEVAL = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/main"
 _LOCOMO = "https://raw.githubusercontent.com/snap-research/locomo/main/data/locomo10.json"
 _LOCOMO_SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
+
+
+def _arena(task: str, config: str, description: str) -> Benchmark:
+    """One of MemoryArena's tasks; `config` is the publisher's name for it."""
+    return Benchmark(
+        name=f"{memoryarena.PREFIX}{task}",
+        description=f"MemoryArena, {description}; asked step by step",
+        files=(f"{config}.jsonl", f"{config}.json", f"{config}/data.jsonl"),
+        loader=memoryarena.load,
+        upstream=None,
+        sha256=None,
+        licence="",
+        in_steps=True,
+    )
+
 
 BENCHMARKS: dict[str, Benchmark] = {
     benchmark.name: benchmark
@@ -103,6 +120,9 @@ BENCHMARKS: dict[str, Benchmark] = {
             sha256=_LOCOMO_SHA256,
             licence="CC BY-NC 4.0",
         ),
+        _arena("shopping", "bundled_shopping", "150 bundles of 6 products that must go together"),
+        _arena("travel", "group_travel_planner", "270 groups of travellers who join one another"),
+        _arena("search", "progressive_search", "221 chains of searches, 1,641 questions"),
         Benchmark(
             name=own.OWN,
             description="one's own conversations: turns.jsonl, and questions.jsonl if there are any",

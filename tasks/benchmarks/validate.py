@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import find, locomo, longmemeval, own
+from tasks.benchmarks import find, locomo, longmemeval, memoryarena, own
 from tasks.benchmarks.reading import rows
 
 
@@ -84,11 +84,13 @@ def _load(path: Path) -> Conversations:
         return longmemeval.load(path)
     if {"conversation", "qa"} <= fields:
         return locomo.load(path, "locomo")
+    if task := memoryarena.task_of(first) if fields else None:
+        return memoryarena.load(path, f"{memoryarena.PREFIX}{task}")
     if "text" in fields and fields <= own.OwnTurn.model_fields.keys():
         return own.load(path)
     raise BadInput(
-        f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor one's own turns "
-        "(text, speaker)"
+        f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor MemoryArena "
+        "(questions, answers) nor one's own turns (text, speaker)"
     )
 
 

@@ -15,6 +15,9 @@ def test_the_benchmarks_are_named_as_the_command_line_names_them():
         "longmemeval-s",
         "locomo",
         "locomo-adversarial",
+        "memoryarena-shopping",
+        "memoryarena-travel",
+        "memoryarena-search",
         "own",
     ]
     assert all(benchmark.name == name for name, benchmark in BENCHMARKS.items())
@@ -28,6 +31,7 @@ def test_the_sample_needs_no_data_and_ignores_the_folder_given_to_others(tmp_pat
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "sample"])
 def test_a_folder_is_searched_for_the_usual_names_gzipped_or_not(tmp_path, name):
     for file in reversed(BENCHMARKS[name].files):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / f"{file}.gz").touch()
         assert find(name, tmp_path) == tmp_path / f"{file}.gz"
         (tmp_path / file).touch()

@@ -23,7 +23,9 @@ class StudyOptions:
 
     study: Annotated[
         str,
-        typer.Argument(help="The study: representation or forgetting.", autocompletion=completing.studies),
+        typer.Argument(
+            help="The study: representation, forgetting or association.", autocompletion=completing.studies
+        ),
     ] = "representation"
     study_file: Annotated[
         Path | None, typer.Option("--study", help="A study as TOML; options override its fields.")

@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from flows.association_report import print_association
 from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
@@ -22,6 +23,7 @@ from flows.remarks import print_remarks
 from flows.waterfall_report import print_waterfall
 from memory.errors import BadInput
 from results import rendering
+from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
 
@@ -50,6 +52,8 @@ def print_run(folder: Path) -> None:
     print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)
+    if isinstance(run.study, AssociationStudy):
+        print_association(folder)
     print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {

@@ -14,6 +14,7 @@ from flows.prefect_settings import quiet_prefect
 from flows.report import report_after
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
+from tasks.association_study import AssociationStudy
 from tasks.context import spent_by
 from tasks.damaged_parts import told
 from tasks.forgetting_study import ForgettingStudy
@@ -142,6 +143,10 @@ def _flow_of(study: Study) -> Any:
         from flows.forgetting import forgetting
 
         return forgetting
+    if isinstance(study, AssociationStudy):
+        from flows.association import association
+
+        return association
     from flows.representation import representation
 
     return representation

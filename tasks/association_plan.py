@@ -1,9 +1,8 @@
-"""The plan of the association study: GAAMA's arms, built once where they are built alike, answered, and searched by words."""
+"""The plan of the association study: arms that are built alike are built once; all are searched by words."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from memory.systems import find
 from tasks import (
@@ -22,12 +21,14 @@ from tasks import (
     waterfall_types,
     words,
 )
-from tasks.association_study import PUBLISHED, AssociationStudy
-from tasks.memories import BESIDE
+from tasks.association_study import IMPROVED, PUBLISHED, AssociationStudy
 from tasks.plan import Batch, Execute, Plan
 from tasks.runs import Run
 from tasks.stage import Artefact, Work
 from tasks.study import Condition
+
+HUB_WORDS = 1000
+"""Words of context at which the twins are compared: those of the paper."""
 
 
 class AssociationPlan(Plan):
@@ -46,6 +47,43 @@ class AssociationPlan(Plan):
         if not isinstance(run.study, AssociationStudy):
             raise TypeError(f"{run.study.study} is no association study")
         self._association = run.study
+        self._words: list[Artefact] = []
+        self._hubs: list[Artefact] = []
+
+    def _ask(self, base: dict[str, Artefact]) -> list[Artefact]:
+        scores = super()._ask(base)
+        self._stage(associate.STAGE, [self._associate(base["load"], scores)])
+        return scores
+
+    def _search(self, base: dict[str, Artefact], batches: list[Batch], merges: dict[str, Artefact]) -> None:
+        """Look for evidence by words in every arm, and compare GAAMA's graph with its twin."""
+        study = self._association
+        searched = [*study.conditions, *study.quirks()]
+        works = []
+        for condition in searched:
+            for batch in batches:
+                work = self._recall(words.STAGE, condition, batch, base, merges)
+                works.append(work.model_copy(update={"params": {**work.params, "words": list(study.words)}}))
+        self._words = self._stage(words.STAGE, works)
+        twins = []
+        for condition in study.conditions:
+            if condition.name in (PUBLISHED, IMPROVED):
+                for batch in batches:
+                    work = self._recall(hubs.STAGE, condition, batch, base, merges)
+                    twins.append(work.model_copy(update={"params": {**work.params, "words": HUB_WORDS}}))
+        self._hubs = self._stage(hubs.STAGE, twins)
+
+    def _associate(self, loaded: Artefact, scores: list[Artefact]) -> Work:
+        parts = {"words": self._words, "hubs": self._hubs, "score": scores}
+        inputs = {f"{name}-{n:04}": part for name, made in parts.items() for n, part in enumerate(made)}
+        params = {
+            "conditions": [condition.name for condition in self._study.conditions],
+            "quirks": [condition.name for condition in self._association.quirks()],
+            "extractor": self._study.models.extractor,
+            "seed": self._study.seed,
+            "resamples": self._study.resamples,
+        }
+        return self._work(associate.STAGE, "all", params, {"load": loaded, **inputs})
 
     def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> dict[str, Artefact]:
         """Artefacts of stage `merge`, by batch of every arm: arms that are built alike share one."""

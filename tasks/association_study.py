@@ -13,7 +13,6 @@ RAG = "rag"
 PUBLISHED = "gaama"
 IMPROVED = "gaama-improved"
 SEMANTIC = "gaama-semantic"
-PPR = "gaama-ppr-0.1"
 OBSERVATIONS = "offline:locomo-observations"
 """The extractor that takes LoCoMo's own facts; a large model wrote them with the whole conversation in view."""
 
@@ -28,7 +27,9 @@ CONDITIONS = (
     _gaama(PUBLISHED),
     Condition(system="gaama", profile="improved", name=IMPROVED, answer_prompt="detailed"),
     _gaama(SEMANTIC, mode="semantic"),
-    *(_gaama(f"gaama-ppr-{weight:g}", ppr_weight=weight) for weight in (0.0, 0.5, 1.0)),
+    _gaama("gaama-ppr-none", ppr_weight=0.0),
+    _gaama("gaama-ppr-half", ppr_weight=0.5),
+    _gaama("gaama-ppr-full", ppr_weight=1.0),
     _gaama("gaama-no-concepts", concepts=False),
     _gaama("gaama-no-reflections", reflections=False),
 )

@@ -13,7 +13,7 @@ from tasks.stage import Made, Stage, Work
 
 EXTRA = ("f1_improved", "turn_recall_5", "turn_recall_10", "turn_mrr", "turn_ndcg_10", "context_tokens")
 
-_TEXT = pa.schema({"table": pa.string(), "markdown": pa.string(), "latex": pa.string()})
+PAPER_TEXT = pa.schema({"table": pa.string(), "markdown": pa.string(), "latex": pa.string()})
 
 
 def pairs(conditions: Sequence[str]) -> list[tuple[str, str]]:
@@ -40,7 +40,9 @@ def make(work: Work) -> Made:
     made = paper_tables(
         metrics, compared, extra=EXTRA, resamples=work.params["resamples"], seed=work.params["seed"]
     )
-    text = from_rows([{"table": t.name, "markdown": t.markdown(), "latex": t.latex()} for t in made], _TEXT)
+    text = from_rows(
+        [{"table": t.name, "markdown": t.markdown(), "latex": t.latex()} for t in made], PAPER_TEXT
+    )
     return Made({**{t.name: t.arrow() for t in made}, "paper_text": text}, {"tables": len(made)})
 
 

@@ -23,33 +23,34 @@ from tasks.stage import Made, Stage, Work
 WEIGHTS = (0.0, 0.1, 0.5, 1.0)
 """Weights of Personalized PageRank that are compared (facts on GAAMA, section 13)."""
 
-HUBS = pa.schema(
-    [
-        pa.field("history", pa.string()),
-        pa.field("graph", pa.string()),
-        pa.field("items", pa.int64()),
-        pa.field("mediators", pa.int64()),
-        pa.field("degree_median", pa.float64()),
-        pa.field("degree_p99", pa.float64()),
-        pa.field("degree_max", pa.int64()),
-        pa.field("top_share", pa.float64()),
-    ]
-)
-ROWS = pa.schema(
-    [
-        pa.field("history", pa.string()),
-        pa.field("graph", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("ppr_weight", pa.float64()),
-        pa.field("evidence_recall", pa.float64()),
-        pa.field("hub_mass", pa.float64()),
-    ]
-)
+_HUBS: dict[str, pa.DataType] = {
+    "condition": pa.string(),
+    "history": pa.string(),
+    "graph": pa.string(),
+    "items": pa.int64(),
+    "mediators": pa.int64(),
+    "degree_median": pa.float64(),
+    "degree_p99": pa.float64(),
+    "degree_max": pa.int64(),
+    "top_share": pa.float64(),
+}
+HUBS = pa.schema(_HUBS)
+_ROWS: dict[str, pa.DataType] = {
+    "condition": pa.string(),
+    "history": pa.string(),
+    "graph": pa.string(),
+    "question": pa.string(),
+    "ppr_weight": pa.float64(),
+    "evidence_recall": pa.float64(),
+    "hub_mass": pa.float64(),
+}
+ROWS = pa.schema(_ROWS)
 
 
 def make(work: Work) -> Made:
     """Compare the twins of a batch of histories; one whose memory could not be built has no rows."""
     histories, questions, _ = loaded(work)
+    condition = work.params["condition"]["name"]
     sizes: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
     for name, open_one in memories(work):
@@ -61,11 +62,9 @@ def make(work: Work) -> Made:
             raise TypeError(f"{work.params['condition']['system']} has no graph of concepts")
         asked = [q for q in questions if q.history == name and q.evidence]
         for graph, twin in _twins(memory, histories[name]):
-            sizes.append({"history": name, "graph": graph, **asdict(hubs(twin))})
-            rows += [
-                {"history": name, "graph": graph, **row}
-                for row in _recalled(memory, twin, asked, work.params["words"])
-            ]
+            which = {"condition": condition, "history": name, "graph": graph}
+            sizes.append({**which, **asdict(hubs(twin))})
+            rows += [{**which, **row} for row in _recalled(memory, twin, asked, work.params["words"])]
     return Made({"hubs": from_rows(sizes, HUBS), "hub_rows": from_rows(rows, ROWS)}, {"ok": len(rows)})
 
 

@@ -9,10 +9,15 @@ from pydantic import ValidationError
 
 from memory.errors import BadInput
 from results.rendering import plain
+from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
 from tasks.study import Study
 
-KINDS: dict[str, type[Study]] = {"representation": Study, "forgetting": ForgettingStudy}
+KINDS: dict[str, type[Study]] = {
+    "representation": Study,
+    "forgetting": ForgettingStudy,
+    "association": AssociationStudy,
+}
 
 
 def kind_of(fields: Mapping[str, Any]) -> type[Study]:

@@ -31,6 +31,7 @@ from tasks import (
 from tasks.benchmarks.own import OWN
 from tasks.context import builder_prompts_hash, declared, query_prompt_hash
 from tasks.failures import check_share
+from tasks.memories import BESIDE
 from tasks.prompts.answer import Profile
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work, existing, perform
@@ -116,11 +117,12 @@ class Plan:
         self._embed(base)
         return base
 
-    def _ask(self, base: dict[str, Artefact]) -> None:
-        """Build memories, ask them, and score what they answer."""
+    def _ask(self, base: dict[str, Artefact]) -> list[Artefact]:
+        """Build memories, ask them, and score what they answer; returns the scores."""
         loaded = base["load"]
         batches = self._batches(loaded)
         merges = self._merges(base, batches)
+        self._search(base, batches, merges)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
         profiles = [condition.answer_prompt for condition, _ in self._arms(batches)]
         answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles))
@@ -130,6 +132,10 @@ class Plan:
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
         names = [condition.name for condition in self._study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
+        return scores
+
+    def _search(self, base: dict[str, Artefact], batches: list[Batch], merges: dict[str, Artefact]) -> None:
+        """What a kind of study does with the memories beside asking them: here nothing."""
 
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         artefacts = self._execute(stage, works) if works else []
@@ -263,18 +269,30 @@ class Plan:
     def _recalls(
         self, base: dict[str, Artefact], batches: list[Batch], merges: dict[str, Artefact]
     ) -> list[Work]:
-        works = []
-        for condition, batch in self._arms(batches):
-            name = f"{condition.name}-{batch.name}"
-            params = self._memory_params(condition, batch)
-            if "chat" in find(condition.system).asks:
-                params["models"] |= declared(self._study.models, "query")
-                params["query_prompt"] = query_prompt_hash()
-            inputs = {"load": base["load"]}
-            if name in merges:
-                inputs["merge"] = merges[name]
-            works.append(self._work(recall.STAGE, name, params, inputs))
-        return works
+        return [self._recall(recall.STAGE, c, b, base, merges) for c, b in self._arms(batches)]
+
+    def _recall(
+        self,
+        stage: Stage,
+        condition: Condition,
+        batch: Batch,
+        base: dict[str, Artefact],
+        merges: dict[str, Artefact],
+    ) -> Work:
+        """A work that opens the memories of a condition."""
+        name = f"{condition.name}-{batch.name}"
+        params = self._memory_params(condition, batch)
+        if "chat" in find(condition.system).asks:
+            params["models"] |= declared(self._study.models, "query")
+            params["query_prompt"] = query_prompt_hash()
+        inputs = {"load": base["load"]}
+        if name in merges:
+            inputs["merge"] = merges[name]
+        if params["condition"]["settings"].get("filter") == "after":
+            arm = f"{condition.name}-"
+            beside = [found for other, found in merges.items() if other.startswith(arm) and other != name]
+            inputs |= {f"{BESIDE}-{number:04}": found for number, found in enumerate(beside)}
+        return self._work(stage, name, params, inputs)
 
     def _answers(
         self, loaded: Artefact, recalls: Sequence[Artefact], profiles: Sequence[Profile]

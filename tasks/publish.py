@@ -35,7 +35,20 @@ _ONE_FILE = (
     "switches_tables",
     "bootstrap",
     "analyse",
+    "words",
+    "hubs",
+    "associate",
 )
+
+_TEXTS = (
+    *("*table_*.md", "*table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS)),
+    *(
+        f"{name}.{end}"
+        for name in ("evidence_by_words", "evidence_differences", "quirks")
+        for end in ("md", "tex")
+    ),
+)
+"""Tables as text that a run may have."""
 
 
 def _parts(folder: Path, artefacts: Sequence[Artefact], table: str) -> Iterator[pa.Table]:
@@ -100,8 +113,7 @@ def _switches_text(folder: Path, made: Artefacts) -> None:
 
 def _clear(folder: Path) -> None:
     """Remove the tables of an earlier end of the run: one that this end has not made would look like its own."""
-    texts = ("table_*.md", "table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS))
-    for pattern in ("*.parquet", *texts, "graphs/*/*.parquet"):
+    for pattern in ("*.parquet", *_TEXTS, "graphs/*/*.parquet"):
         for path in folder.glob(pattern):
             path.unlink()
 
@@ -158,7 +170,7 @@ def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
         text = waterfall_text(artefact.read(folder, "waterfall_types").to_pandas())
         tables.write_bytes(to / f"{text.name}.md", text.markdown().encode())
         tables.write_bytes(to / f"{text.name}.tex", text.latex().encode())
-    for artefact in made.by_stage.get("bootstrap", []):
+    for artefact in (*made.by_stage.get("bootstrap", []), *made.by_stage.get("associate", [])):
         for row in artefact.read(folder, "paper_text").to_pylist():
             tables.write_bytes(to / f"{row['table']}.md", row["markdown"].encode())
             tables.write_bytes(to / f"{row['table']}.tex", row["latex"].encode())

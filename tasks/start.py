@@ -15,6 +15,8 @@ from memory.protocol import Models
 from memory.systems import find
 from results.errors import DiskFull
 from tasks import switches_tables
+from tasks.association_plan import AssociationPlan
+from tasks.association_study import AssociationStudy
 from tasks.benchmarks import BENCHMARKS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
@@ -103,6 +105,8 @@ def stages_of(study: Study) -> tuple[str, ...]:
 def _kind_of_plan(study: Study) -> type[Plan]:
     if isinstance(study, ForgettingStudy):
         return ForgettingPlan
+    if isinstance(study, AssociationStudy):
+        return AssociationPlan
     return ExplainedPlan if study.explain else Plan
 
 

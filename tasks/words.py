@@ -16,21 +16,20 @@ from tasks.load import loaded
 from tasks.memories import memories
 from tasks.stage import Made, Stage, Work, count
 
-WORDS = pa.schema(
-    [
-        pa.field("condition", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("words", pa.int64()),
-        pa.field("status", pa.string()),
-        pa.field("reason", pa.string()),
-        pa.field("final", pa.bool_()),
-        pa.field("evidence_recall", pa.float64()),
-        pa.field("verbatim_recall", pa.float64()),
-        pa.field("answer_in_context", pa.float64()),
-        pa.field("context_words", pa.int64()),
-        pa.field("items", pa.int64()),
-    ]
-)
+_WORDS: dict[str, pa.DataType] = {
+    "condition": pa.string(),
+    "question": pa.string(),
+    "words": pa.int64(),
+    "status": pa.string(),
+    "reason": pa.string(),
+    "final": pa.bool_(),
+    "evidence_recall": pa.float64(),
+    "verbatim_recall": pa.float64(),
+    "answer_in_context": pa.float64(),
+    "context_words": pa.int64(),
+    "items": pa.int64(),
+}
+WORDS = pa.schema(_WORDS)
 
 
 def make(work: Work) -> Made:

@@ -1,0 +1,109 @@
+"""Stage `associate`: the tables of the association study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from results import association
+from results.paper_tables import PaperTable
+from results.schemas import METRICS
+from results.tables import from_rows
+from tasks.association_study import IMPROVED, OBSERVATIONS, PUBLISHED, RAG, SEMANTIC
+from tasks.bootstrap import PAPER_TEXT
+from tasks.load import loaded
+from tasks.stage import Made, Stage, Work
+
+LARGE_MODEL = "a large model, with the whole conversation in view"
+
+
+def make(work: Work) -> Made:
+    """Summarise evidence by words, quirks, hubs and rewards."""
+    params = work.params
+    sampling = {"resamples": params["resamples"], "seed": params["seed"]}
+    asked = pd.DataFrame(
+        [(q.id, q.history, q.type) for q in loaded(work)[1]], columns=["question", "history", "type"]
+    )
+    words = _parts(work, "words", "words").merge(asked, on="question", how="left")
+    words = words[words["status"] == "ok"]
+    answered = words[words["condition"].isin(params["conditions"])]
+    evidence = association.evidence(answered, _facts_by(params), **sampling)
+    pairs = list(_pairs(params["conditions"]))
+    differences = association.evidence_differences(answered, pairs, **sampling)
+    quirks = association.evidence_differences(words, list(_quirk_pairs(params["quirks"])), **sampling)
+    metrics = _parts(work, "score", "metrics", METRICS)
+    tables = {
+        "evidence_by_words": evidence,
+        "evidence_differences": differences,
+        "quirks": quirks,
+        "hub_summary": _hubs(work, sampling),
+    }
+    texts = [
+        association.evidence_text(evidence),
+        *_difference_texts(differences, quirks),
+        association.table_3(metrics, params["conditions"], **sampling),
+    ]
+    if {PUBLISHED, SEMANTIC} <= set(params["conditions"]):
+        texts.append(association.table_5(metrics, PUBLISHED, SEMANTIC))
+    made = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
+    made |= {text.name: text.arrow() for text in texts if text.name not in made}
+    rows = [{"table": t.name, "markdown": t.markdown(), "latex": t.latex()} for t in texts]
+    return Made({**made, "paper_text": from_rows(rows, PAPER_TEXT)}, {"tables": len(made)})
+
+
+def _difference_texts(differences: pd.DataFrame, quirks: pd.DataFrame) -> Iterator[PaperTable]:
+    if len(differences):
+        yield association.difference_text(
+            differences, "evidence_differences", "Evidence recall within so many words, A minus B."
+        )
+    if len(quirks):
+        yield association.difference_text(
+            quirks,
+            "quirks",
+            "What a switch is worth: the profile with it as in the other profile, minus the profile.",
+        )
+
+
+def _parts(work: Work, prefix: str, table: str, schema: pa.Schema | None = None) -> pd.DataFrame:
+    parts = [found for name, found in work.inputs.items() if name.startswith(f"{prefix}-")]
+    read = [part.read(work.folder, table, schema) for part in parts]
+    return pa.concat_tables(read).to_pandas() if read else pd.DataFrame()
+
+
+def _facts_by(params: dict[str, Any]) -> dict[str, str]:
+    """Who wrote the facts of each condition, where a benchmark ships them."""
+    if params["extractor"] != OBSERVATIONS:
+        return {}
+    return {name: LARGE_MODEL for name in params["conditions"] if name.startswith(PUBLISHED)}
+
+
+def _pairs(conditions: list[str]) -> Iterator[tuple[str, str]]:
+    """Every arm against RAG, then what the paper compares: diffusion with similarity alone, improved with published."""
+    yield from ((name, RAG) for name in conditions if name != RAG and RAG in conditions)
+    for a, b in (
+        (PUBLISHED, SEMANTIC),
+        (PUBLISHED, "gaama-ppr-none"),
+        (IMPROVED, PUBLISHED),
+        (IMPROVED, "bm25"),
+    ):
+        if {a, b} <= set(conditions):
+            yield a, b
+    for name in conditions:
+        if name.startswith(f"{PUBLISHED}-no-") and PUBLISHED in conditions:
+            yield name, PUBLISHED
+
+
+def _quirk_pairs(quirks: list[str]) -> Iterator[tuple[str, str]]:
+    for name in quirks:
+        yield name, PUBLISHED if name.startswith("published-") else IMPROVED
+
+
+def _hubs(work: Work, sampling: dict[str, int]) -> pd.DataFrame:
+    sizes, rows = _parts(work, "hubs", "hubs"), _parts(work, "hubs", "hub_rows")
+    return association.hub_summary(sizes, rows, **sampling) if len(rows) else pd.DataFrame()
+
+
+STAGE = Stage("associate", 1, make)

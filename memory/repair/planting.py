@@ -1,9 +1,9 @@
 """What a repair mends and what it keeps out, shown by faults that were planted (facts, section 7).
 
 Facts that questions are known to be recalled by are taken out of the graph, or parted from their concepts; every
-question is then repaired as usual. And edits with one fault each are made of the facts that were taken out, and offered
-to the verification and the execution alone, beside the facts themselves: a gate that passes nothing keeps out all harm
-and is worth nothing.
+question is then repaired as usual. And the facts that were taken out are offered to verification and execution alone:
+of those that get in again, edits with one fault each are made and offered, too. So a gate that passes nothing earns
+nothing by keeping out all harm.
 """
 
 from __future__ import annotations

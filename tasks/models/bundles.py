@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.errors import BadInput
-from tasks.models.catalogue import BUNDLES, OFFLINE, PROVIDERS, ModelChoice, embed_settings
+from tasks.models.catalogue import BUNDLES, OFFLINE, OTHERS, PROVIDERS, ModelChoice, embed_settings
 from tasks.models.chat import GatewayChat
 from tasks.models.embedding import GatewayEmbedder
 from tasks.models.gateway import Gateway, Place
@@ -43,8 +43,9 @@ def choose(bundle: str, overrides: Mapping[str, str] | None = None) -> ModelChoi
     for role, only in OFFLINE.items():
         name = getattr(choice, role)
         alias, model = _split(name)
-        if alias == "offline" and model != only:
-            raise BadInput(f"{role} {name}: offline:{only} is the one offline model for this")
+        known = (only, *OTHERS.get(role, ()))
+        if alias == "offline" and model not in known:
+            raise BadInput(f"{role} {name}: offline models for this: {', '.join(known)}")
         if alias == "local" and (role == "embedder" or model not in MODELS):
             raise BadInput(f"{role} {name}: local has the chat models {', '.join(MODELS)}, and no embedder")
     _split_embedder(choice.embedder)

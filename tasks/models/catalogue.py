@@ -19,7 +19,9 @@ OFFLINE = {
     "judge": "lexical",
     "embedder": "minilm",
 }
-"""The one offline model for each role."""
+"""The offline model for each role."""
+OTHERS = {"extractor": ("locomo-observations",)}
+"""Further offline models, by role."""
 
 # Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,
 # that is three quarters of its window or less, because WordPiece makes more tokens of the same text.

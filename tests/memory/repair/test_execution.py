@@ -374,3 +374,15 @@ def test_a_repaired_memory_comes_back_from_its_tables() -> None:
     kept = again.graph.items[item]
     assert (kept.origin, kept.sequence, kept.belief) == ("repaired", None, 0.85)
     assert again.editing().turns_of(item) == ("h#0.0",)
+
+
+@pytest.mark.parametrize(
+    ("profile", "named"), [("published", "lake_swimming"), ("improved", "swimming_in_lakes")]
+)
+def test_a_label_that_is_as_good_as_stored_is_made_as_published_and_the_stored_one_as_improved(
+    profile: str, named: str
+) -> None:
+    memory = with_an_episode(profile)
+    memory.add("concept", "swimming_in_lakes", 0.85, beside="lake_swimming")
+    [edit] = repaired(memory, fact(SWIMS, "lake", concepts=["lake_swimming"]), profile=profile).edits
+    assert [found.text for found in memory.editing.concepts_beside([edit.item])] == [named]

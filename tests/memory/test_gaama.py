@@ -125,9 +125,9 @@ def test_the_order_of_sessions_is_the_files_as_published_and_that_of_time_if_imp
         "h", (session("later", date=MAY), session("earlier", position=1, date=MAY - timedelta(days=1)))
     )
     shown = {}
-    for profile, fields in Gaama.profiles.items():
+    for profile in ("published", "improved"):
         system = made(profile)
-        for heard in in_order(history, gaama_settings(profile, **fields).model_dump()):
+        for heard in in_order(history, system.settings.model_dump()):
             system.remember(heard, {})
         lines = system.recall(ask("?")).context.splitlines()
         shown[profile] = [named(line) for line in lines[lines.index("## Episodes, in order of time") + 1 :]]

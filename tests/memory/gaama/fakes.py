@@ -10,8 +10,9 @@ import numpy as np
 
 from memory.conversation import Query
 from memory.errors import CallFailed
+from memory.gaama.chunks import Event
 from memory.gaama.construction import Builder
-from memory.gaama.graph import ConceptGraph, Item, text_id
+from memory.gaama.graph import ConceptGraph, Item, episode_id, text_id
 from memory.gaama.settings import GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Embedded, Embedder, Reply, Vectors
 
@@ -143,3 +144,49 @@ class Placed:
 
 def ask(text: str) -> Query:
     return Query("q", "h", text, None)
+
+
+def event(text, first=False):
+    """An event whose turn is its text."""
+    return Event(text, "s", None, "Ann", text, first)
+
+
+def fact(text, sources=(), concepts=(), **fields):
+    return {
+        "fact_text": text,
+        "source_episode_ids": [episode_id(turn) for turn in sources],
+        "concepts": list(concepts),
+        **fields,
+    }
+
+
+def concept(label, *turns):
+    return {"concept_label": label, "episode_ids": [episode_id(turn) for turn in turns]}
+
+
+def reply(facts=(), concepts=()):
+    return {"facts": list(facts), "concepts": list(concepts)}
+
+
+def in_turn(*replies):
+    """Replies, one a request; the last for all that follow."""
+    left = list(replies)
+    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+def from_all_facts(text):
+    """A reflection that rests on all new facts."""
+
+    def made(request: ChatRequest):
+        return {"reflections": [{"reflection_text": text, "source_fact_ids": ids(request, "facts")}]}
+
+    return made
+
+
+def worked(*chunks, concept_facts=None, reflections=None, embedder=None, **changes):
+    """A builder that has worked in chunks of turns, and its chat model."""
+    chat = FakeBuilder(concept_facts or reply(), *(() if reflections is None else (reflections,)))
+    builder = new_builder(chat, embedder, **changes)
+    for chunk in chunks:
+        builder.work_in([event(text) for text in chunk], ())
+    return builder, chat

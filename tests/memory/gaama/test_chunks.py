@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from memory.conversation import Session, Turn
 from memory.gaama.chunks import Event, events, full_chunks, stamp
-from memory.systems import find
 from tasks.benchmarks import locomo
+from tests.memory.gaama.fakes import gaama_settings
 
 LOCOMO = Path(__file__).parents[4] / "shared" / "data" / "locomo10.json.gz"
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-CHUNK_WORDS = find("gaama").Settings().chunk_words
+CHUNK_WORDS = gaama_settings().chunk_words
 
 
 def session(*turns, date=MAY):
@@ -55,11 +55,10 @@ def test_an_event_is_date_speaker_and_words_and_its_speaker_counts_twice():
 
 def test_a_caption_is_dropped_as_published_and_kept_if_improved():
     shown = session(("Ann", "Look!", "a red bicycle"), ("Bob", "Nice.", None), ("Ann", " ", "a blue car"))
-    profiles = find("gaama").profiles
     texts = {}
-    for profile, fields in profiles.items():
-        settings = find("gaama").Settings(**fields)
-        texts[profile] = [said.text.split("] ", 1)[1] for said in events(shown, captions=settings.captions)]
+    for profile in ("published", "improved"):
+        said = events(shown, captions=gaama_settings(profile).captions)
+        texts[profile] = [one.text.split("] ", 1)[1] for one in said]
     assert texts == {
         "published": ["Ann: Look!", "Bob: Nice."],
         "improved": ["Ann: Look! [a red bicycle]", "Bob: Nice.", "Ann:   [a blue car]"],
@@ -103,7 +102,7 @@ def test_chunks_hold_all_events_in_order_and_do_not_depend_on_how_they_arrive(si
 @pytest.mark.skipif(not LOCOMO.exists(), reason=f"{LOCOMO.name} is not at hand")
 def test_locomo_has_380_chunks_most_of_which_cross_a_session_border():
     histories = locomo.load(LOCOMO, "locomo").histories.values()
-    settings = find("gaama").Settings(**find("gaama").profiles["published"])
+    settings = gaama_settings("published")
     chunks = []
     for history in histories:
         said = [one for session in history.sessions for one in events(session, captions=settings.captions)]

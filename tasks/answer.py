@@ -19,7 +19,14 @@ from tasks.stage import Made, Stage, Work, count
 def prompt_hash(profile: Profile) -> str:
     """Hash of the answer prompt's text and of its ways of showing what it is given."""
     shown = [
-        request("question", context, profile=profile, question_date="date") for context in ("context", "")
+        request(
+            "question", context, profile=profile, question_date="date", preamble=preamble, question_type=t
+        )
+        for context, preamble, t in (
+            ("context", None, ""),
+            ("", None, ""),
+            ("context", "p", "memoryarena-shopping"),
+        )
     ]
     return "-".join(request_hash(one) for one in shown)
 
@@ -43,6 +50,8 @@ def make(work: Work) -> Made:
             row["context"],
             profile=work.params["profile"],
             question_date=shown_date(questions[row["question"]].date),
+            preamble=questions[row["question"]].preamble,
+            question_type=questions[row["question"]].type,
         )
         for row in asked
     ]
@@ -73,4 +82,4 @@ def _row(recall: dict[str, Any], reply: Reply[str] | CallFailed | None) -> dict[
     }
 
 
-STAGE = Stage("answer", 1, make)
+STAGE = Stage("answer", 2, make)

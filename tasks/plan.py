@@ -96,6 +96,7 @@ class Plan:
         self._execute = execute
         self._retry_failed = retry_failed
         self._without_vector = 0
+        self._in_steps = False
         self.made = Artefacts()
 
     def walk(self) -> Artefacts:
@@ -121,7 +122,8 @@ class Plan:
         """Build memories, ask them, and score what they answer; returns the scores."""
         loaded = base["load"]
         batches = self._batches(loaded)
-        merges = self._merges(base, batches)
+        self._in_steps = self._asked_in_steps(loaded)
+        merges = {} if self._in_steps else self._merges(base, batches)
         self._search(base, batches, merges)
         recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
         profiles = [condition.answer_prompt for condition, _ in self._arms(batches)]
@@ -133,6 +135,11 @@ class Plan:
         names = [condition.name for condition in self._study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
         return scores
+
+    def _asked_in_steps(self, loaded: Artefact) -> bool:
+        """Whether questions are asked in between of their sessions: then to recall is to build, in one stage."""
+        after = loaded.read(self._folder, "questions", QUESTIONS)["after"]
+        return after.null_count < len(after)
 
     def _search(self, base: dict[str, Artefact], batches: list[Batch], merges: dict[str, Artefact]) -> None:
         """What a kind of study does with the memories beside asking them: here nothing."""
@@ -281,11 +288,12 @@ class Plan:
     ) -> Work:
         """A work that opens the memories of a condition."""
         name = f"{condition.name}-{batch.name}"
-        params = self._memory_params(condition, batch)
-        if "chat" in find(condition.system).asks:
+        system = find(condition.system)
+        params = (self._building_params if self._in_steps else self._memory_params)(condition, batch)
+        if "chat" in system.asks:
             params["models"] |= declared(self._study.models, "query")
             params["query_prompt"] = query_prompt_hash()
-        inputs = {"load": base["load"]}
+        inputs = dict(base) if self._in_steps and system.needs_extractions else {"load": base["load"]}
         if name in merges:
             inputs["merge"] = merges[name]
         if params["condition"]["settings"].get("filter") == "after":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from memory import tokens
-from memory.conversation import Question, Turn
+from memory.conversation import History, Question, Turn
 from memory.errors import CallFailed
 from memory.protocol import MemorySystem, Traceable
 from memory.systems import find
@@ -16,16 +18,15 @@ from results.tables import from_rows
 from tasks.load import loaded
 from tasks.memories import memories
 from tasks.stage import Made, Stage, Work, count, milliseconds
+from tasks.steps import Listener, only_heard
 
 
 def make(work: Work) -> Made:
     """Recall for all questions of a batch of histories."""
-    histories, questions, _ = loaded(work)
     condition = work.params["condition"]
     rows: list[dict[str, Any]] = []
     held: list[dict[str, Any]] = []
-    for history, open_one in memories(work):
-        asked = [question for question in questions if question.history == history]
+    for history, asked, open_one in _sittings(work):
         try:
             memory = open_one()
         except CallFailed as failed:
@@ -34,14 +35,38 @@ def make(work: Work) -> Made:
             continue
         size = memory.size()
         sizes = {"memory_items": size.items, "memory_edges": size.edges, "memory_bytes": size.bytes}
-        rows += [{"question": question.id, **sizes, **recall_row(memory, question)} for question in asked]
+        for question in asked:
+            found = only_heard(recall_row(memory, question), question, history)
+            rows.append({"question": question.id, **sizes, **found})
         if isinstance(memory, Traceable):
-            held += _held_rows(memory, asked, histories[history].turns)
+            held += _held_rows(memory, asked, history.turns)
     name = condition["name"]
     tables = {"recalls": from_rows([{"condition": name, **row} for row in rows], RECALLS)}
     if issubclass(find(condition["system"]), Traceable):
         tables["held"] = from_rows([{"condition": name, **row} for row in held], HELD)
     return Made(tables, count(rows))
+
+
+def _sittings(work: Work) -> Iterator[tuple[History, list[Question], Callable[[], MemorySystem]]]:
+    """Histories with the questions that are asked at once, and what opens the memory for them: as a rule the whole one.
+
+    Where a history's questions are asked in between of its sessions, there is a sitting for each such time, in order.
+    """
+    histories, questions, _ = loaded(work)
+    for name, open_one in memories(work):
+        history = histories[name]
+        asked = [question for question in questions if question.history == name]
+        if all(question.after is None for question in asked):
+            yield history, asked, open_one
+            continue
+        listener = Listener(work, history)
+        by_time = sorted(asked, key=lambda question: _heard_before(question, history))
+        for sessions, together in groupby(by_time, key=lambda question: _heard_before(question, history)):
+            yield history, list(together), partial(listener.after, sessions)
+
+
+def _heard_before(question: Question, history: History) -> int:
+    return len(history.sessions) if question.after is None else question.after
 
 
 def _held_rows(memory: Traceable, asked: Sequence[Question], turns: Sequence[Turn]) -> list[dict[str, Any]]:

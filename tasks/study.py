@@ -48,6 +48,9 @@ DEFAULT_SYSTEMS = (
     "graph:improved",
 )
 
+STEP_SYSTEMS = ("none", "full_context", "bm25:tuned", "flat:tuned", "gaama:arena")
+"""The default systems of a benchmark whose questions are steps."""
+
 
 def _offer(choices: Callable[[], Iterable[str]]) -> Callable[[dict[str, Any]], None]:
     """What makes a text a choice in the Prefect UI's form, among names that are looked up when the form is made."""
@@ -271,6 +274,21 @@ class Study(BaseModel):
                 "OPENAI_API_KEY, or keep it in a Prefect Secret block"
             )
         return fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_steps(cls, fields: Any) -> Any:
+        """Where questions are steps of a task, what is not said is as their study has it: a step's whole result."""
+        given = dict(fields) if isinstance(fields, dict) else {}
+        benchmark = BENCHMARKS.get(str(given.get("benchmark")))
+        if benchmark is None or not benchmark.in_steps:
+            return fields
+        arms = given.get("conditions", [condition_fields(system) for system in STEP_SYSTEMS])
+        if isinstance(arms, list | tuple):
+            given["conditions"] = [
+                {"answer_prompt": "step"} | arm if isinstance(arm, dict) else arm for arm in arms
+            ]
+        return {"judge": "key_facts"} | given
 
     @field_validator("benchmark")
     @classmethod

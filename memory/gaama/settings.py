@@ -1,4 +1,4 @@
-"""Every setting of GAAMA, and the two profiles that set them.
+"""Every setting of GAAMA, and the profiles that set them.
 
 Numbers in brackets are sections of the facts file on GAAMA. `published` is the code as it ran; `improved` mends what
 section 0 lists. The published tables come from one database of all ten conversations, of which the nearest rows were
@@ -79,15 +79,21 @@ BUILDING_FIELDS = frozenset(
 ASKING_FIELDS = BUILDING_FIELDS - {"next_edges"}
 """Those of them that change what the builder is asked, so that another value buys the construction anew."""
 
-GAAMA_PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "published": {
-        "session_order": "file",
-        "captions": False,
-        "next_edges": "conversation",
-        "graph_similarity": "none",
-        "filter": "after",
-        "hub_limit": None,
-        "concept_ids": "two",
-    },
-    "improved": {},
+_PUBLISHED: Mapping[str, Any] = {
+    "session_order": "file",
+    "captions": False,
+    "next_edges": "conversation",
+    "graph_similarity": "none",
+    "filter": "after",
+    "hub_limit": None,
+    "concept_ids": "two",
 }
+GAAMA_PROFILES: Mapping[str, Mapping[str, Any]] = {
+    "published": _PUBLISHED,
+    "improved": {},
+    "arena": {
+        **_PUBLISHED,
+        **{"facts": 40, "reflection_items": 5, "skills": 0, "episodes": 60, "max_words": None, "hops": 1},
+    },
+}
+"""`arena` is the published code as it ran on MemoryArena: other budgets, one hop, nothing trimmed (section 12)."""

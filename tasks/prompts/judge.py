@@ -112,7 +112,7 @@ def request(
     Args:
         judge: `paper` asks one question of every type and is told neither type nor abstention; `per_type`
             follows LongMemEval's evaluation, and judges a type that it does not know by substance; `key_facts` is
-            GAAMA's share of key facts, and judges an abstention as `per_type` does.
+            GAAMA's share of key facts, with other rules for MemoryArena, and judges an abstention as `per_type` does.
         question: The question as the benchmark words it.
         reference: The reference answer, the rubric of a preference question, or why there is no answer.
         answer: What the system said.
@@ -120,7 +120,7 @@ def request(
         abstention: Whether the right answer is that the history does not say.
     """
     if judge == "key_facts" and not abstention:
-        return key_facts.request(question, reference, answer)
+        return key_facts.request(question, reference, answer, question_type)
     inputs = {"question": question, "reference": reference, "answer": answer}
     system = _PAPER
     if judge != "paper":

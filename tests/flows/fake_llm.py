@@ -22,7 +22,10 @@ _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_
 _QUERY = query_entities.request("x").system
 _CONCEPT_FACTS = concept_facts.request((), ()).system
 _REFLECTIONS = reflections.request(()).system
-_KEY_FACTS = key_facts.request("q", "r", "a").system
+_KEY_FACTS = {
+    key_facts.request("q", "r", "a", kind).system
+    for kind in ("", "memoryarena-travel", "memoryarena-shopping", "memoryarena-search")
+}
 _JUDGE = {
     judge.request(name, "q", "r", "a", question_type=kind, abstention=abstention).system
     for name in ("paper", "per_type")
@@ -31,7 +34,7 @@ _JUDGE = {
 }
 _ANSWER = {
     answer.request("q", context, profile=profile, question_date="d").system
-    for profile in ("published", "improved", "detailed")
+    for profile in ("published", "improved", "detailed", "step")
     for context in ("c", "")
 }
 
@@ -40,7 +43,7 @@ _KINDS = {
     _QUERY: "query",
     _CONCEPT_FACTS: "concept_facts",
     _REFLECTIONS: "reflections",
-    _KEY_FACTS: "key_facts",
+    **dict.fromkeys(_KEY_FACTS, "key_facts"),
     **dict.fromkeys(_EXTRACT, "extract"),
     **dict.fromkeys(_JUDGE, "judge"),
     **dict.fromkeys(_ANSWER, "answer"),

@@ -94,10 +94,11 @@ class _Span:
 
 
 def answer_request(inputs: Mapping[str, str]) -> str:
-    """The reply to a request of the task `answer`."""
+    """The reply to a request of the task `answer`; what is known without a memory is read like its context."""
+    context = [inputs[name] for name in ("preamble", "context") if inputs.get(name)]
     return answer(
         inputs["question"],
-        inputs["context"],
+        "\n\n".join(context),
         abstains=inputs.get("profile") == "improved",
         question_date=inputs.get("question_date"),
     )

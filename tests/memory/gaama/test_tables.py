@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.conversation import Observation
@@ -42,6 +42,7 @@ def edges(graph):
     return [(source, data["type"], target) for source, target, data in found]
 
 
+@settings(max_examples=40)
 @given(graphs())
 def test_a_graph_comes_back_from_its_tables(graph):
     tables = graph_tables(graph)

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from memory.gaama.graph import Item
+from memory.gaama.graph import Item, text_id
 from memory.gaama.retrieval import nearest, rank
 from memory.vectors import VectorIndex
 from tests.memory.gaama.fakes import Placed, gaama_settings
@@ -267,6 +267,20 @@ def test_sixty_facts_twenty_reflections_eighty_episodes_and_never_a_concept_are_
     chosen = ranked(placed, mode="semantic").chosen
     assert Counter(found.item.kind for found in chosen) == {"fact": 60, "reflection": 20, "episode": 80}
     assert [found.item.text for found in chosen[:60]] == [f"fact {place}" for place in range(60)]
+
+
+def test_as_on_memoryarena_forty_facts_five_reflections_sixty_episodes_from_a_pool_of_210_and_one_hop():
+    placed = Placed()
+    for kind, similarity in (("fact", 0.8), ("reflection", 0.7), ("episode", 0.6)):
+        placed.many(kind, 90, similarity)
+    chosen = ranked(placed, "arena", mode="semantic").chosen
+    assert Counter(found.item.kind for found in chosen) == {"fact": 40, "reflection": 5, "episode": 60}
+    chain = ["fact 0", placed.add("episode", "one hop"), placed.add("episode", "two hops")]
+    placed.graph.join("DERIVED_FROM", text_id("fact 0"), chain[1])
+    placed.graph.join("NEXT", chain[1], chain[2])
+    found = ranked(placed, "arena")
+    assert found.pool == 210
+    assert [ppr(placed, found)[text] > 0 for text in chain] == [True, True, False]
 
 
 def test_items_of_one_score_are_ranked_as_they_came_to_be():

@@ -8,37 +8,27 @@ import pandas as pd
 from rich import box
 from rich.table import Table
 
-from flows.console import console, print_table
+from flows.console import as_table, console, print_table
 from results import association
-from results.paper_tables import PaperTable
 
 
 def print_association(folder: Path) -> None:
     """Print the tables of an association run."""
     evidence = pd.read_parquet(folder / "evidence_by_words.parquet")
-    print_table(_shown(association.evidence_text(evidence)))
+    print_table(as_table(association.evidence_text(evidence)))
     differences = pd.read_parquet(folder / "evidence_differences.parquet")
     if len(differences):
         print_table(
-            _shown(association.difference_text(differences, "differences", "Evidence recall, A minus B."))
+            as_table(association.difference_text(differences, "differences", "Evidence recall, A minus B."))
         )
     quirks = pd.read_parquet(folder / "quirks.parquet")
     if len(quirks):
         title = "One switch of GAAMA's profile as in the other profile, minus the profile: evidence recall."
-        print_table(_shown(association.difference_text(quirks, "quirks", title)))
+        print_table(as_table(association.difference_text(quirks, "quirks", title)))
     hubs = pd.read_parquet(folder / "hub_summary.parquet")
     if len(hubs):
         print_table(_hubs(hubs))
     console.print(f"Rewards by category beside the paper's: {folder / 'gaama_table_3.md'}", soft_wrap=True)
-
-
-def _shown(text: PaperTable) -> Table:
-    table = Table(title=text.caption, title_justify="left", box=box.SIMPLE)
-    for number, name in enumerate(text.header):
-        table.add_column(name, justify="right" if number else "left")
-    for row in text.rows:
-        table.add_row(*row)
-    return table
 
 
 def _hubs(hubs: pd.DataFrame) -> Table:

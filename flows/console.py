@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.segment import Segment
@@ -23,6 +25,9 @@ from rich.text import Text
 from results.rendering import printable
 from tasks.context import totals_now
 from tasks.progress import PROGRESS
+
+if TYPE_CHECKING:
+    from results.paper_tables import PaperTable
 
 _WIDTH_OF_A_LOG = 200
 _EVERY_TERMINAL = 0.5  # seconds between two lines of progress
@@ -48,6 +53,16 @@ console = PlainConsole(
     emoji=False,
     width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_A_LOG,
 )
+
+
+def as_table(text: PaperTable) -> Table:
+    """A table of the results as the terminal shows it."""
+    table = Table(title=Text(text.caption), title_justify="left", box=box.SIMPLE)
+    for place, name in enumerate(text.header):
+        table.add_column(Text(name), justify="right" if place else "left")
+    for row in text.rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def print_table(table: Table) -> None:

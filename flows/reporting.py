@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from flows.arena_report import print_arena
 from flows.association_report import print_association
 from flows.budgets import spent_and_left
 from flows.console import console, print_table
@@ -54,6 +55,7 @@ def print_run(folder: Path) -> None:
         print_forgetting(folder)
     if isinstance(run.study, AssociationStudy):
         print_association(folder)
+    print_arena(folder)
     print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {

@@ -18,6 +18,7 @@ from memory.prompts.extraction import request, spoken_text
 from memory.systems import find
 from tasks import (
     analyse,
+    arena,
     bootstrap,
     extract,
     frontier,
@@ -53,7 +54,7 @@ _TURNS = 4_000
 _FREE = frozenset(
     step.STAGE.name
     for step in (
-        score, waterfall, waterfall_types, bootstrap, frontier, storage, analyse,
+        score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
         switches, switches_budgets, switches_tables,
     )
 )  # fmt: skip

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from memory.systems import find
+from results.arena import RANGES
 from results.schemas import QUESTIONS
 from tasks import (
     answer,
+    arena,
     bootstrap,
     embed,
     extract,
@@ -86,6 +88,7 @@ class Plan:
         step.STAGE
         for step in (
             load, extract, embed, growth, merge, recall, answer, judge, score, waterfall, waterfall_types, bootstrap,
+            arena,
         )
     )  # fmt: skip
 
@@ -134,6 +137,8 @@ class Plan:
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
         names = [condition.name for condition in self._study.conditions]
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
+        if self._study.benchmark in RANGES:
+            self._stage(arena.STAGE, [self._arena(loaded, scores)])
         return scores
 
     def _asked_in_steps(self, loaded: Artefact) -> bool:
@@ -354,6 +359,12 @@ class Plan:
     def _waterfall_types(self, traced: list[Artefact]) -> Work:
         inputs = {f"waterfall-{number:04}": part for number, part in enumerate(traced)}
         return self._work(waterfall_types.STAGE, "all", {}, inputs)
+
+    def _arena(self, loaded: Artefact, scores: list[Artefact]) -> Work:
+        study = self._study
+        params = {"benchmark": study.benchmark, "seed": study.seed, "resamples": study.resamples}
+        inputs = {f"score-{number:04}": part for number, part in enumerate(scores)}
+        return self._work(arena.STAGE, "all", params, {"load": loaded, **inputs})
 
     def _bootstrap(self, scores: list[Artefact], pairs: Sequence[tuple[str, str]]) -> Work:
         params = {

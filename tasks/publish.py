@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from results import tables
+from results.arena import arena_text
 from results.switches_text import TEXTS
 from results.table_3 import table_3
 from results.waterfall_types import waterfall_text
@@ -38,13 +39,14 @@ _ONE_FILE = (
     "words",
     "hubs",
     "associate",
+    "arena",
 )
 
 _TEXTS = (
     *("*table_*.md", "*table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS)),
     *(
         f"{name}.{end}"
-        for name in ("evidence_by_words", "evidence_differences", "quirks")
+        for name in ("evidence_by_words", "evidence_differences", "quirks", "arena_steps")
         for end in ("md", "tex")
     ),
 )
@@ -154,7 +156,9 @@ def _named(arm: str, table: pa.Table) -> pa.Table:
 
 def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
     """Write the tables that another judge changes into a folder of their own."""
-    _one_file_a_table(folder, to, run, made, ("judge", "score", "waterfall", "waterfall_types", "bootstrap"))
+    _one_file_a_table(
+        folder, to, run, made, ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "arena")
+    )
     _paper_text(folder, to, made)
 
 
@@ -166,8 +170,15 @@ def _one_file_a_table(folder: Path, to: Path, run: Run, made: Artefacts, stages:
 
 
 def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
-    for artefact in made.by_stage.get("waterfall_types", []):
-        text = waterfall_text(artefact.read(folder, "waterfall_types").to_pandas())
+    texts = [
+        waterfall_text(artefact.read(folder, "waterfall_types").to_pandas())
+        for artefact in made.by_stage.get("waterfall_types", [])
+    ]
+    texts += [
+        arena_text(*(artefact.read(folder, name).to_pandas() for name in ("arena_steps", "arena_slopes")))
+        for artefact in made.by_stage.get("arena", [])
+    ]
+    for text in texts:
         tables.write_bytes(to / f"{text.name}.md", text.markdown().encode())
         tables.write_bytes(to / f"{text.name}.tex", text.latex().encode())
     for artefact in (*made.by_stage.get("bootstrap", []), *made.by_stage.get("associate", [])):

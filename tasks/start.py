@@ -223,7 +223,15 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
     buying = _buying(study, execute)
 
     def judging(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
-        anew = stage.name in ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "analyse")
+        anew = stage.name in (
+            "judge",
+            "score",
+            "waterfall",
+            "waterfall_types",
+            "bootstrap",
+            "arena",
+            "analyse",
+        )
         return buying(stage, works) if anew else only_found(stage, works)
 
     try:

@@ -31,3 +31,14 @@ def forgetting_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         resamples=200,
         threshold=0.5,
     ).folder
+
+
+@pytest.fixture(scope="session")
+def arena_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_in_loop(
+        tmp_path_factory.mktemp("arena"),
+        benchmark="memoryarena-search",
+        data=Path(__file__).parents[1] / "fixtures/memoryarena",
+        conditions=conditions("full_context", "bm25:tuned"),
+        resamples=200,
+    ).folder

@@ -13,6 +13,7 @@ import results.columns
 from memory import tables as graph_tables
 from memory.forgetting.passes import FORGETTING
 from results import schemas
+from results.arena import SLOPES, STEPS
 from results.columns import GRAPHS, documented
 from results.storage import SCHEMA as STORAGE
 from results.switches import BUDGET_ROWS, SWITCH_ROWS
@@ -32,6 +33,8 @@ DECLARED = {
     "waterfall_types": WATERFALL_TYPES,
     "switch_rows": SWITCH_ROWS,
     "budget_rows": BUDGET_ROWS,
+    "arena_steps": STEPS,
+    "arena_slopes": SLOPES,
     "frontier_rows": ROWS,
     "frontier_sizes": SIZES,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),
@@ -44,7 +47,7 @@ WITH_AN_ARM = {"storage": STORAGE, "growth": GROWTH, "forgetting": FORGETTING}
 UNITS = {
     *("", "UTC", "share", "probability", "cosine", "USD", "ms", "bytes", "tokens", "tokens (o200k_base)"),
     *("questions", "items", "nodes", "edges", "turns", "accesses", "queries", "pairs", "rows", "draws"),
-    *("requests", "tries", "sessions"),
+    *("requests", "tries", "sessions", "steps", "share a step"),
 }
 
 
@@ -92,9 +95,11 @@ def published(run: Path) -> Iterator[tuple[str, Path]]:
         yield f"{GRAPHS}{path.stem}", path
 
 
-def test_what_runs_leave_is_what_is_documented(representation_run: Path, forgetting_run: Path) -> None:
+def test_what_runs_leave_is_what_is_documented(
+    representation_run: Path, forgetting_run: Path, arena_run: Path
+) -> None:
     left = set()
-    for run in (representation_run, forgetting_run):
+    for run in (representation_run, forgetting_run, arena_run):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))
@@ -112,9 +117,11 @@ def test_every_column_has_a_known_unit_and_a_sentence() -> None:
             assert column.unit in UNITS, (table.name, column.name)
 
 
-def test_a_share_is_within_zero_and_one(representation_run: Path, forgetting_run: Path) -> None:
+def test_a_share_is_within_zero_and_one(
+    representation_run: Path, forgetting_run: Path, arena_run: Path
+) -> None:
     differences = {"difference", "low", "high", "lower"}
-    for run in (representation_run, forgetting_run):
+    for run in (representation_run, forgetting_run, arena_run):
         for name, path in published(run):
             shares = [
                 column.name

@@ -29,22 +29,22 @@ from tests.memory.gaama.fakes import (
 # Episodes
 
 
-def chained(next_edges, refused=()):
-    builder = new_builder(FakeBuilder(), PlacedEmbedder(refused), next_edges=next_edges)
+def chained(profile, refused=()):
+    builder = new_builder(FakeBuilder(), PlacedEmbedder(refused), profile)
     builder.work_in([event("a", True), event("b"), event("c", True)], ())
     builder.work_in([event("d")], ())
     return [(source, target) for _, source, target in edges(builder.graph, "NEXT")]
 
 
 def test_episodes_are_chained_through_a_conversation_as_published_and_through_a_session_if_improved():
-    assert chained("conversation") == [("a", "b"), ("b", "c"), ("c", "d")]
-    assert chained("session") == [("a", "b"), ("c", "d")]
+    assert chained("published") == [("a", "b"), ("b", "c"), ("c", "d")]
+    assert chained("improved") == [("a", "b"), ("c", "d")]
 
 
 def test_a_turn_without_a_vector_is_left_out_of_the_chain_and_joins_no_two_sessions():
-    assert chained("conversation", ["c"]) == [("a", "b"), ("b", "d")]
-    assert chained("session", ["c"]) == [("a", "b")]
-    assert chained("session", ["b"]) == [("c", "d")]
+    assert chained("published", ["c"]) == [("a", "b"), ("b", "d")]
+    assert chained("improved", ["c"]) == [("a", "b")]
+    assert chained("improved", ["b"]) == [("c", "d")]
 
 
 def test_episodes_are_verbatim_and_every_item_is_numbered_episodes_concepts_facts_reflections():

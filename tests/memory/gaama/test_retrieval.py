@@ -325,6 +325,18 @@ def test_what_was_taken_out_is_never_ranked(profile):
     assert list(scores(ranked(placed, profile, mode="semantic"))) == ["e"]
 
 
+def test_an_item_that_becomes_one_of_another_kind_is_found_once_and_as_that():
+    placed = Placed()
+    placed.add("fact", "same", 0.9)
+    placed.add("fact", "other", 0.8)
+    assert list(scores(ranked(placed))) == ["same", "other"]
+    placed.add("concept", "same", 0.9)
+    assert list(scores(ranked(placed))) == ["other"]
+    assert ranked(placed, concepts=False).pool == 1
+    near = nearest(placed.graph, gaama_settings(), placed.query, 5)
+    assert [found.item.text for found in near] == ["same", "other"]
+
+
 def test_an_edge_or_item_added_later_takes_part():
     placed = Placed()
     placed.many("fact", 40, 0.9)

@@ -281,7 +281,8 @@ class Study(BaseModel):
         """Where questions are steps of a task, what is not said is as their study has it: a step's whole result."""
         given = dict(fields) if isinstance(fields, dict) else {}
         benchmark = BENCHMARKS.get(str(given.get("benchmark")))
-        if benchmark is None or not benchmark.in_steps:
+        other_study = given.get("study", "representation") != "representation"
+        if benchmark is None or not benchmark.in_steps or other_study:
             return fields
         arms = given.get("conditions", [condition_fields(system) for system in STEP_SYSTEMS])
         if isinstance(arms, list | tuple):

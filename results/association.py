@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from results.attribution import exceeds_noise
 from results.compare import shared_conversations
 from results.paper_tables import PaperTable
 from results.rendering import interval, number, signed
@@ -39,6 +40,14 @@ PRINTED_5: Mapping[str, tuple[float | None, ...]] = {
     "conv-44": (-0.6, 7.0, 7.1, 2.5, 2.9),
 }
 """Table 5 as printed, of which six of ten rows are known: PPR 0.1 minus semantic, in percentage points."""
+PRINTED_4: Mapping[str, tuple[float, ...]] = {
+    "multi-hop": (282, 21, -0.2, 4.6, -2.1, 2.5),
+    "temporal": (321, 16, -0.4, 2.1, -4.8, -2.7),
+    "open-domain": (96, 18, -0.2, 6.4, -5.4, 1.0),
+    "single-hop": (841, 26, 0.0, 2.1, -1.8, 0.3),
+    "overall": (1540, 81, -0.1, 2.8, -2.7, 0.1),
+}
+"""Table 4 as printed: n, edits, and in percentage points noise, gain, loss, net."""
 NOTES = (
     "Printed rows are GAAMA's Table 3. A-Mem's and HippoRAG's cells are whole counts, so that they come from a judge "
     "of right and wrong, as Mem0's do, not from the share of key facts. Mem0's cells stand in its own order of "
@@ -222,6 +231,33 @@ def _cell(line: Mapping[str, Any] | None) -> str:
     if "n" not in line:
         return f"{line['mean']:.1f}"
     return f"{line['mean']:.1f} [{line['low']:.1f}, {line['high']:.1f}] ({line['n']:,})"
+
+
+def table_4(measured: pd.DataFrame, faithful: pd.DataFrame) -> PaperTable:
+    """GRAFT's gains and losses by category, as the paper counts them; and whether they exceed the noise."""
+    columns = ("n", "edits", "noise", "gain", "loss", "net")
+    lines = [{"source": "measured", **{name: row[name] for name in ("type", *columns)}}
+        for row in measured.to_dict("records")]  # fmt: skip
+    lines += [
+        {"source": "printed", "type": category, **dict(zip(columns, cells, strict=True))}
+        for category, cells in PRINTED_4.items()
+    ]
+    return PaperTable(
+        name="graft_table_4",
+        caption=f"What the repair changed, in percentage points of reward. {exceeds_noise(faithful).sentence}",
+        data=pd.DataFrame(lines),
+        header=("Category", "Source", *columns),
+        rows=tuple(
+            (
+                str(line["type"]),
+                str(line["source"]),
+                f"{line['n']:,.0f}",
+                f"{line['edits']:,.0f}",
+                *(f"{line[name]:+.1f}" for name in columns[2:]),
+            )
+            for line in lines
+        ),
+    )
 
 
 def table_5(metrics: pd.DataFrame, a: str, b: str) -> PaperTable:

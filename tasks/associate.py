@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from results import association
+from results import association, attribution
 from results.paper_tables import PaperTable
 from results.schemas import METRICS
+from results.statistics import wilson
 from results.tables import from_rows
-from tasks.association_study import IMPROVED, OBSERVATIONS, PUBLISHED, RAG, SEMANTIC
+from tasks.association_study import GRAFT, IMPROVED, OBSERVATIONS, PUBLISHED, RAG, SEMANTIC
 from tasks.bootstrap import PAPER_TEXT
 from tasks.load import loaded
-from tasks.stage import Made, Stage, Work
+from tasks.stage import Artefact, Made, Stage, Work
 
 LARGE_MODEL = "a large model, with the whole conversation in view"
 
@@ -41,6 +43,8 @@ def make(work: Work) -> Made:
         "quirks": quirks,
         "hub_summary": _hubs(work, sampling),
     }
+    if planted := [found for name, found in work.inputs.items() if name.startswith("plant-")]:
+        tables["planted"] = _planted(work, planted)
     texts = [
         association.evidence_text(evidence),
         *_difference_texts(differences, quirks),
@@ -48,6 +52,9 @@ def make(work: Work) -> Made:
     ]
     if {PUBLISHED, SEMANTIC} <= set(params["conditions"]):
         texts.append(association.table_5(metrics, PUBLISHED, SEMANTIC))
+    if GRAFT in set(metrics["condition"]):
+        as_printed, tables["graft_attribution"] = _attribution(work, metrics, sampling)
+        texts.append(association.table_4(as_printed, tables["graft_attribution"]))
     made = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
     made |= {text.name: text.arrow() for text in texts if text.name not in made}
     rows = [{"table": t.name, "markdown": t.markdown(), "latex": t.latex()} for t in texts]
@@ -104,6 +111,37 @@ def _quirk_pairs(quirks: list[str]) -> Iterator[tuple[str, str]]:
 def _hubs(work: Work, sampling: dict[str, int]) -> pd.DataFrame:
     sizes, rows = _parts(work, "hubs", "hubs"), _parts(work, "hubs", "hub_rows")
     return association.hub_summary(sizes, rows, **sampling) if len(rows) else pd.DataFrame()
+
+
+def _planted(work: Work, parts: list[Artefact]) -> pd.DataFrame:
+    """What became of planted faults and harmful edits, over all histories."""
+    read = pa.concat_tables([part.read(work.folder, "planted") for part in parts]).to_pandas()
+    keys = ["graft", "planted", "outcome", "harm"]
+    found = read.groupby(keys, sort=False, dropna=False)[["count", "n"]].sum().reset_index()
+    shares = [wilson(int(row["count"]), int(row["n"])) for row in found.to_dict("records")]
+    return found.assign(
+        share=[s.share for s in shares], low=[s.low for s in shares], high=[s.high for s in shares]
+    )
+
+
+def _attribution(
+    work: Work, metrics: pd.DataFrame, sampling: dict[str, int]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Table 4 as printed, and with the noise of repeated unedited runs taken off."""
+    repairs = _parts(work, "repair", "repairs")
+    by_arm = {
+        arm: rows.set_index("question")["judge"] for arm, rows in metrics.groupby("condition", sort=False)
+    }
+    asked = metrics[metrics["condition"] == PUBLISHED].set_index("question")
+    rewards = asked[["history", "type"]].assign(
+        before=by_arm[PUBLISHED],
+        after=by_arm[GRAFT],
+        executed=repairs.set_index("question")["executed"].reindex(asked.index).fillna(0).astype(int),
+    )
+    again = [by_arm[arm].reindex(asked.index) for arm in by_arm if str(arm).startswith(f"{PUBLISHED}-again-")]
+    rows = rewards.reset_index()
+    faithful = attribution.faithful_attribution(rows, np.column_stack(again), **sampling)
+    return attribution.attribution(rows), faithful
 
 
 STAGE = Stage("associate", 1, make)

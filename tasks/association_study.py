@@ -12,6 +12,7 @@ from tasks.study import Condition, Study
 RAG = "rag"
 PUBLISHED = "gaama"
 IMPROVED = "gaama-improved"
+GRAFT = "gaama-graft"
 SEMANTIC = "gaama-semantic"
 OBSERVATIONS = "offline:locomo-observations"
 """The extractor that takes LoCoMo's own facts; a large model wrote them with the whole conversation in view."""
@@ -52,6 +53,15 @@ class AssociationStudy(Study):
     planted: int = Field(
         100, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
     )
+    repair: bool = Field(
+        False,
+        description="Also repair GAAMA's published memory with GRAFT, and answer the unedited one again, for noise.",
+    )
+    graft: Literal["published", "improved"] = Field("published", description="GRAFT's profile.")
+    graft_sees_references: bool = Field(
+        False, description="Whether GRAFT is shown reference answers, and leaves alone what had its reward."
+    )
+    noise_runs: int = Field(2, ge=1, le=10, description="How often the unedited memory is answered again.")
 
     @field_validator("words")
     @classmethod
@@ -66,6 +76,23 @@ class AssociationStudy(Study):
         if self.benchmark.startswith("locomo") and self.models.extractor == "offline:noun-phrases":
             models = self.models.model_copy(update={"extractor": OBSERVATIONS})
             object.__setattr__(self, "models", models)
+        return self
+
+    def repair_arms(self) -> tuple[tuple[Condition, int], ...]:
+        """The repaired memory, and the unedited one again, each with the repeat of its answers."""
+        own = next(c for c in self.conditions if c.name == PUBLISHED)
+        again = (
+            own.model_copy(update={"name": f"{PUBLISHED}-again-{n}"}) for n in range(1, self.noise_runs + 1)
+        )
+        repaired = own.model_copy(update={"name": GRAFT})
+        return ((repaired, 0), *((condition, n) for n, condition in enumerate(again, 1)))
+
+    @model_validator(mode="after")
+    def _repairs_the_published(self) -> AssociationStudy:
+        if self.repair and PUBLISHED not in [condition.name for condition in self.conditions]:
+            raise ValueError(
+                f"repair: GRAFT mends the condition {PUBLISHED!r}, which the study does not have"
+            )
         return self
 
     def quirks(self) -> tuple[Condition, ...]:

@@ -273,9 +273,7 @@ def stored_models(work: Work) -> Models:
     gateway, place, declared = _gateway_of(work), _place(work), work.params["models"]
     json_mode, cap = _form(declared["query"])
     chat = chat_model(gateway, declared["query"]["name"], place, json_mode=json_mode, reply_cap=cap)
-    return Models(
-        StoredChat(chat), StoredEmbedder(embedder(gateway, declared["embedder"]["name"], place))
-    )
+    return Models(StoredChat(chat), StoredEmbedder(embedder(gateway, declared["embedder"]["name"], place)))
 
 
 def query_prompt_hash() -> str:

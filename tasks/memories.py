@@ -44,8 +44,8 @@ def _vectors_beside(work: Work, history: str, dimensions: int) -> np.ndarray:
     """The vectors that the memories of all other histories hold."""
     found = [np.zeros((0, dimensions), np.float32)]
     for name, artefact in work.inputs.items():
-        if name.startswith(BESIDE) and "nodes" in artefact.files:
-            nodes = artefact.read(work.folder, "nodes").select(["history", "vector"])
+        if name.startswith(BESIDE) and "items" in artefact.files:
+            nodes = artefact.read(work.folder, "items").select(["history", "vector"])
             others = nodes.filter(pc.field("history") != pc.scalar(history))
             found.append(vectors_of(others, dimensions))
     return np.concatenate(found)

@@ -6,7 +6,7 @@ builder here, in order within a history; what was bought is found again, so that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -34,24 +34,33 @@ _UNBUILT = pa.schema(_COLUMNS)
 
 def make(work: Work) -> Made:
     """Build the memories of a batch of histories and keep them as tables with a `history` column."""
-    parts: dict[str, list[pa.Table]] = {}
-    unbuilt: list[dict[str, Any]] = []
+    built: list[tuple[str, dict[str, pa.Table] | CallFailed]] = []
     for name in work.params["histories"]:
         try:
-            memory = remembered(work, name)
+            built.append((name, remembered(work, name).tables()))
         except CallFailed as failed:
+            built.append((name, failed))
+    return keep(built)
+
+
+def keep(memories: Sequence[tuple[str, dict[str, pa.Table] | CallFailed]]) -> Made:
+    """The tables of several histories' memories as one each, and those that could not be built with their reasons."""
+    parts: dict[str, list[pa.Table]] = {}
+    unbuilt: list[dict[str, Any]] = []
+    for name, memory in memories:
+        if isinstance(memory, CallFailed):
             unbuilt.append(
-                {"history": name, "status": "failed", "reason": failed.reason, "final": failed.final}
+                {"history": name, "status": "failed", "reason": memory.reason, "final": memory.final}
             )
             continue
-        for table, rows in memory.tables().items():
+        for table, rows in memory.items():
             history = pa.array([name] * rows.num_rows, pa.string())
             parts.setdefault(table, []).append(rows.add_column(0, "history", history))
     tables = {name: pa.concat_tables(part) for name, part in parts.items()}
     counts = count(unbuilt)
     if unbuilt:
         tables[UNBUILT] = pa.Table.from_pylist(unbuilt, schema=_UNBUILT)
-    return Made(tables, {"ok": len(work.params["histories"]) - len(unbuilt), **counts})
+    return Made(tables, {"ok": len(memories) - len(unbuilt), **counts})
 
 
 def remembered(work: Work, name: str) -> MemorySystem:

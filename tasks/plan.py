@@ -128,17 +128,36 @@ class Plan:
         self._in_steps = self._asked_in_steps(loaded)
         merges = {} if self._in_steps else self._merges(base, batches)
         self._search(base, batches, merges)
-        recalls = self._stage(recall.STAGE, self._recalls(base, batches, merges))
-        profiles = [condition.answer_prompt for condition, _ in self._arms(batches)]
-        answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles))
-        verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers))
-        scores = self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
+        return self._conclude(base, *self._answered(base, merges, self._arms(batches)))
+
+    def _answered(
+        self,
+        base: dict[str, Artefact],
+        merges: dict[str, Artefact],
+        arms: Sequence[tuple[Condition, Batch]],
+        repeat: int = 0,
+    ) -> tuple[list[Artefact], list[Artefact]]:
+        """Ask the memories of some arms, answer, judge and score; returns recalls and scores.
+
+        Another `repeat` buys answers and verdicts anew, to see their variance.
+        """
+        loaded = base["load"]
+        recalls = self._stage(recall.STAGE, [self._recall(recall.STAGE, c, b, base, merges) for c, b in arms])
+        profiles = [condition.answer_prompt for condition, _ in arms]
+        answers = self._stage(answer.STAGE, self._answers(loaded, recalls, profiles, repeat))
+        verdicts = self._stage(judge.STAGE, self._verdicts(loaded, answers, repeat))
+        return recalls, self._stage(score.STAGE, self._scores(loaded, recalls, answers, verdicts))
+
+    def _conclude(
+        self, base: dict[str, Artefact], recalls: list[Artefact], scores: list[Artefact]
+    ) -> list[Artefact]:
+        """Where answers were lost, and the comparisons of all arms; returns the scores."""
         traced = self._stage(waterfall.STAGE, self._waterfalls(base, recalls, scores))
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
-        names = [condition.name for condition in self._study.conditions]
+        names = list(dict.fromkeys(found.batch.rpartition("-")[0] for found in scores))
         self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
         if self._study.benchmark in RANGES:
-            self._stage(arena.STAGE, [self._arena(loaded, scores)])
+            self._stage(arena.STAGE, [self._arena(base["load"], scores)])
         return scores
 
     def _asked_in_steps(self, loaded: Artefact) -> bool:
@@ -151,7 +170,7 @@ class Plan:
 
     def _stage(self, stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         artefacts = self._execute(stage, works) if works else []
-        self.made.by_stage[stage.name] = artefacts
+        self.made.by_stage.setdefault(stage.name, []).extend(artefacts)
         check_share(self._folder, stage.name, artefacts, self._study.max_failed)
         return artefacts
 
@@ -308,20 +327,21 @@ class Plan:
         return self._work(stage, name, params, inputs)
 
     def _answers(
-        self, loaded: Artefact, recalls: Sequence[Artefact], profiles: Sequence[Profile]
+        self, loaded: Artefact, recalls: Sequence[Artefact], profiles: Sequence[Profile], repeat: int = 0
     ) -> list[Work]:
         models = declared(self._study.models, "answerer")
+        again = {"repeat": repeat} if repeat else {}
         return [
             self._work(
                 answer.STAGE,
                 recalled.batch,
-                {"models": models, "profile": profile, "prompt": answer.prompt_hash(profile)},
+                {**again, "models": models, "profile": profile, "prompt": answer.prompt_hash(profile)},
                 {"load": loaded, "recall": recalled},
             )
             for recalled, profile in zip(recalls, profiles, strict=True)
         ]
 
-    def _verdicts(self, loaded: Artefact, answers: list[Artefact]) -> list[Work]:
+    def _verdicts(self, loaded: Artefact, answers: list[Artefact], repeat: int = 0) -> list[Work]:
         study = self._study
         asked = loaded.read(self._folder, "questions", QUESTIONS).select(["type"]).to_pylist()
         types = tuple(sorted({row["type"] for row in asked}))
@@ -329,6 +349,7 @@ class Plan:
             "models": declared(study.models, "judge"),
             "judge": study.judge,
             "prompt": judge.prompt_hash(study.judge, types),
+            **({"repeat": repeat} if repeat else {}),
         }
         return [self._work(judge.STAGE, a.batch, params, {"load": loaded, "answer": a}) for a in answers]
 
@@ -348,10 +369,10 @@ class Plan:
         self, base: dict[str, Artefact], recalls: list[Artefact], scores: list[Artefact]
     ) -> list[Work]:
         """A work for each condition and batch; only those of systems that take extractions read them."""
-        takes = {c.name: find(c.system).needs_extractions for c in self._study.conditions}
+        takes = {c.name for c in self._study.conditions if find(c.system).needs_extractions}
         works = []
         for recalled, scored in zip(recalls, scores, strict=True):
-            inputs = base if takes[recalled.batch.rpartition("-")[0]] else {"load": base["load"]}
+            inputs = base if recalled.batch.rpartition("-")[0] in takes else {"load": base["load"]}
             inputs = {**inputs, "recall": recalled, "score": scored}
             works.append(self._work(waterfall.STAGE, recalled.batch, {}, inputs))
         return works

@@ -87,7 +87,8 @@ def publish(folder: Path, run: Run, made: Artefacts, ledger: Mapping[str, pa.Tab
     _paper_text(folder, folder, made)
     _switches_text(folder, made)
     _parameters(folder, run)
-    for condition, artefacts in _by_arm(made.by_stage.get("merge", [])).items():
+    built = [*made.by_stage.get("merge", []), *made.by_stage.get("repair", [])]
+    for condition, artefacts in _by_arm(built).items():
         for table in _tables_of(artefacts):
             path = folder / "graphs" / condition / f"{table}.parquet"
             tables.write_parts(path, _parts(folder, artefacts, table), about(run))

@@ -29,9 +29,9 @@ _ITEM: dict[str, pa.DataType] = {
     "belief": pa.float64(),
     "origin": pa.string(),
 }
-NODES = pa.schema(_ITEM).append(pa.field("sources", _TEXTS))
-"""Columns of the nodes, without their vectors; `sources` are the turns that a node stands on."""
-EDGES = pa.schema({"source": pa.string(), "type": pa.string(), "target": pa.string()})
+ITEMS = pa.schema(_ITEM).append(pa.field("sources", _TEXTS))
+"""Columns of the items, without their vectors; `sources` are the turns that an item stands on."""
+LINKS = pa.schema({"source": pa.string(), "type": pa.string(), "target": pa.string()})
 _EVENT: dict[str, pa.DataType] = {
     "turn": pa.string(),
     "session": pa.string(),
@@ -52,32 +52,32 @@ STATE = pa.schema(_STATE)
 
 
 def graph_tables(graph: ConceptGraph) -> dict[str, pa.Table]:
-    """The tables `nodes` and `edges`; rows in the order they came to be."""
+    """The tables `items` and `links`; rows in the order they came to be."""
     items = list(graph.items.values())
     rows = [
         {name: getattr(item, name) for name in _ITEM} | {"sources": list(graph.turns_of(item))}
         for item in items
     ]
-    nodes = pa.Table.from_pylist(rows, schema=NODES)
+    nodes = pa.Table.from_pylist(rows, schema=ITEMS)
     vectors = vector_column(graph.vectors.matrix[[item.row for item in items]])
     nodes = nodes.append_column(pa.field("vector", vector_type(graph.vectors.dimensions)), vectors)
     joined = sorted(graph.topology.edges(data=True), key=lambda edge: edge[2]["order"])
     edges = [{"source": s, "type": data["type"], "target": t} for s, t, data in joined]
-    return {"nodes": nodes, "edges": pa.Table.from_pylist(edges, schema=EDGES)}
+    return {"items": nodes, "links": pa.Table.from_pylist(edges, schema=LINKS)}
 
 
 def graph_of(tables: Mapping[str, pa.Table], dimensions: int) -> ConceptGraph:
-    """The graph of the tables `nodes` and `edges`.
+    """The graph of the tables `items` and `links`.
 
     Raises:
         BadInput: If they do not fit one another.
     """
     graph = ConceptGraph(dimensions)
     try:
-        kept = tables["nodes"].drop_columns(["vector", "sources"]).to_pylist()
-        for row, vector in zip(kept, vectors_of(tables["nodes"], dimensions), strict=True):
+        kept = tables["items"].drop_columns(["vector", "sources"]).to_pylist()
+        for row, vector in zip(kept, vectors_of(tables["items"], dimensions), strict=True):
             graph.add(Item(row=-1, **row), vector)
-        for row in tables["edges"].to_pylist():
+        for row in tables["links"].to_pylist():
             if row["type"] not in WEIGHTS or not {row["source"], row["target"]} <= graph.items.keys():
                 raise ValueError("an edge has an unknown type or end")
             graph.join(row["type"], row["source"], row["target"])

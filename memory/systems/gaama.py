@@ -163,7 +163,7 @@ class Gaama:
         return Size(len(self.graph), self.graph.topology.number_of_edges(), nbytes)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The tables `nodes`, `edges`, `waiting` and `state`."""
+        """The tables `items`, `links`, `waiting` and `state`."""
         state = {
             "sequence": self.graph.sequence,
             "last_episode": self.graph.last_episode,
@@ -184,7 +184,7 @@ class Gaama:
             BadInput: If they do not fit one another.
         """
         system = cls(settings, models)
-        missing = {"nodes", "edges", "waiting", "state"} - tables.keys()
+        missing = {"items", "links", "waiting", "state"} - tables.keys()
         if missing:
             raise BadInput(f"the memory lacks its table {min(missing)}; build it again")
         [state] = tables["state"].to_pylist()

@@ -186,6 +186,19 @@ def test_a_thousand_words_are_shown_unless_another_number_is_asked_for():
     assert system.recall_within(query, None).items == 20 + 20 + len(of_kind(system.graph, "reflection"))
 
 
+def test_of_a_turn_it_holds_the_episode_the_facts_read_in_it_and_the_reflections_on_these():
+    system = made()
+    heard = session("a", "b")
+    system.remember(heard, {})
+    assert system.standing_on(heard.turns[0]) == []  # it waits
+    system.finish()
+    assert system.standing_on(heard.turns[0]) == [
+        "- [12:00 pm on 20 May, 2023] Ann: a",
+        "- The fact of a.",
+        "- Seen in The fact of a.",
+    ]
+
+
 @pytest.mark.parametrize(("words", "items"), [(1000, 1), (1001, 0)])
 def test_a_turn_of_more_than_a_thousand_words_is_not_shown(words, items):
     system = made(builder=FakeBuilder())
@@ -253,7 +266,7 @@ def test_it_comes_back_in_the_middle_of_a_conversation_and_goes_on_as_the_first_
     assert back.recall(ask("?")) == first.recall(ask("?"))
 
 
-@pytest.mark.parametrize("lacking", ["nodes", "edges", "waiting", "state"])
+@pytest.mark.parametrize("lacking", ["items", "links", "waiting", "state"])
 def test_a_memory_that_lacks_a_table_is_refused_in_one_line(lacking):
     system = made()
     system.remember(session("a"), {})

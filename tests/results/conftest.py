@@ -42,3 +42,17 @@ def arena_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         conditions=conditions("full_context", "bm25:tuned"),
         resamples=200,
     ).folder
+
+
+@pytest.fixture(scope="session")
+def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with a repair; some figures of so few questions have no interval."""
+    return run_in_loop(
+        tmp_path_factory.mktemp("association"),
+        study="association",
+        limit=3,
+        repair=True,
+        planted=3,
+        words=(100, 1000),
+        resamples=200,
+    ).folder

@@ -20,9 +20,12 @@ from results.switches import BUDGET_ROWS, SWITCH_ROWS
 from results.waterfall_types import SCHEMA as WATERFALL_TYPES
 from tasks.entities import ENTITIES
 from tasks.frontier import ROWS, SIZES
+from tasks.hubs import HUBS
+from tasks.hubs import ROWS as HUB_ROWS
 from tasks.ingest import GROWTH
 from tasks.models.ledger import SCHEMA as CALLS
 from tasks.models.pace_history import SCHEMA as PACE
+from tasks.words import WORDS
 
 DECLARED = {
     **schemas.TABLES,
@@ -37,6 +40,9 @@ DECLARED = {
     "arena_slopes": SLOPES,
     "frontier_rows": ROWS,
     "frontier_sizes": SIZES,
+    "words": WORDS,
+    "hubs": HUBS,
+    "hub_rows": HUB_ROWS,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),
     f"{GRAPHS}edges": graph_tables.EDGES,
     f"{GRAPHS}titles": graph_tables.TITLES,
@@ -47,7 +53,17 @@ WITH_AN_ARM = {"storage": STORAGE, "growth": GROWTH, "forgetting": FORGETTING}
 UNITS = {
     *("", "UTC", "share", "probability", "cosine", "USD", "ms", "bytes", "tokens", "tokens (o200k_base)"),
     *("questions", "items", "nodes", "edges", "turns", "accesses", "queries", "pairs", "rows", "draws"),
-    *("requests", "tries", "sessions", "steps", "share a step"),
+    *(
+        "requests",
+        "tries",
+        "sessions",
+        "steps",
+        "share a step",
+        "words",
+        "edits",
+        "percent",
+        "percentage points",
+    ),
 }
 
 
@@ -96,10 +112,10 @@ def published(run: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_what_runs_leave_is_what_is_documented(
-    representation_run: Path, forgetting_run: Path, arena_run: Path
+    representation_run: Path, forgetting_run: Path, arena_run: Path, association_run: Path
 ) -> None:
     left = set()
-    for run in (representation_run, forgetting_run, arena_run):
+    for run in (representation_run, forgetting_run, arena_run, association_run):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))
@@ -118,10 +134,10 @@ def test_every_column_has_a_known_unit_and_a_sentence() -> None:
 
 
 def test_a_share_is_within_zero_and_one(
-    representation_run: Path, forgetting_run: Path, arena_run: Path
+    representation_run: Path, forgetting_run: Path, arena_run: Path, association_run: Path
 ) -> None:
     differences = {"difference", "low", "high", "lower"}
-    for run in (representation_run, forgetting_run, arena_run):
+    for run in (representation_run, forgetting_run, arena_run, association_run):
         for name, path in published(run):
             shares = [
                 column.name

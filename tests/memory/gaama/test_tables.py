@@ -11,7 +11,7 @@ from memory.conversation import Observation
 from memory.errors import BadInput
 from memory.gaama.chunks import Event
 from memory.gaama.graph import ConceptGraph, Item
-from memory.gaama.tables import EDGES, NODES, graph_of, graph_tables, waiting_of, waiting_table
+from memory.gaama.tables import ITEMS, LINKS, graph_of, graph_tables, waiting_of, waiting_table
 from tests.memory.fake_models import MAY, FakeHashEmbedder
 
 KINDS = ("episode", "fact", "concept", "reflection")
@@ -73,12 +73,12 @@ def test_a_node_says_the_turns_that_it_stands_on():
     graph.join("DERIVED_FROM", "f", "e")
     graph.join("HAS_CONCEPT", "e", "c")
     graph.join("DERIVED_FROM_FACT", "r", "f")
-    assert graph_tables(graph)["nodes"].column("sources").to_pylist() == [["h#0.0"]] * 4
+    assert graph_tables(graph)["items"].column("sources").to_pylist() == [["h#0.0"]] * 4
 
 
 def test_an_empty_graph_has_the_columns_of_a_full_one():
     tables = graph_tables(ConceptGraph(16))
-    assert tables["nodes"].schema.names == [*NODES.names, "vector"] and tables["edges"].schema == EDGES
+    assert tables["items"].schema.names == [*ITEMS.names, "vector"] and tables["links"].schema == LINKS
     assert len(graph_of(tables, 16)) == 0
 
 
@@ -93,11 +93,11 @@ def fitting():
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda tables: {**tables, "nodes": tables["nodes"].slice(1)},
-        lambda tables: {"nodes": tables["nodes"]},
-        lambda tables: {**tables, "nodes": tables["nodes"].drop_columns(["vector"])},
-        lambda tables: {**tables, "edges": tables["edges"].drop_columns(["target"])},
-        lambda tables: {**tables, "edges": pa.table({"source": ["a"], "type": ["LIKES"], "target": ["b"]})},
+        lambda tables: {**tables, "items": tables["items"].slice(1)},
+        lambda tables: {"items": tables["items"]},
+        lambda tables: {**tables, "items": tables["items"].drop_columns(["vector"])},
+        lambda tables: {**tables, "links": tables["links"].drop_columns(["target"])},
+        lambda tables: {**tables, "links": pa.table({"source": ["a"], "type": ["LIKES"], "target": ["b"]})},
     ],
 )
 def test_tables_that_do_not_fit_one_another_are_refused_in_one_line(spoil):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memory.conversation import Query, Turn
-from memory.protocol import MemorySystem, Models, Traceable
+from memory.protocol import Finishing, MemorySystem, Models, Traceable
 from memory.systems import SYSTEMS, find
 from tests.memory.fake_models import MAY, FakeHashEmbedder, asks_about, extraction, models, session, settings
 
@@ -35,6 +35,8 @@ def held(memory: MemorySystem, turn: Turn) -> list[str]:
 def test_a_system_that_keeps_turns_holds_each_as_its_context_shows_it(name: str, profile: str) -> None:
     memory = made(name, profile=profile)
     memory.remember(SAID, {})
+    if isinstance(memory, Finishing):
+        memory.finish()
     (text,) = held(memory, SAID.turns[0])
     assert f"\n{text}\n" in f"\n{memory.recall(Query('q', 'h', 'cat')).context}\n"
     assert held(memory, session("never said", position=7).turns[0]) == []

@@ -107,12 +107,22 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a memory system is shown of a question: neither reference answer, nor evidence, nor type."""
+    """What a memory system is shown of a question: neither reference answer, nor evidence, nor type.
+
+    Attributes:
+        id: Unique within its benchmark.
+        history: The id of the history it draws on.
+        text: The question.
+        date: When it is asked, in UTC.
+        label: The type after all, for a system whose settings say that it reads labels (see
+            `memory.protocol.Labelled`). That is a leak, which one published method has: a user's question has no type.
+    """
 
     id: str
     history: str
     text: str
     date: datetime | None = None
+    label: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

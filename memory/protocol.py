@@ -107,8 +107,8 @@ class MemorySystem(Protocol):
     sees_evidence: ClassVar[bool]
     """True for `oracle` alone."""
 
-    # A system that asks a builder also has `prompts`, a tuple with one request of each kind that it makes: another
-    # wording builds its memories anew.
+    # A system that asks with prompts of its own also has `prompts`, a tuple with one request of each kind that it
+    # makes: another wording builds its memories, or recalls, anew.
 
     def __init__(self, settings: Any, models: Models) -> None: ...
 
@@ -151,6 +151,15 @@ class Budgeted(Protocol):
 
     def recall_within(self, query: Query, words: int | None) -> Recall:
         """As `recall`, with a context whose items have at most so many words; none is no limit."""
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """A system that can be told what its benchmark calls a question's type, which is a leak."""
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether its settings say so; only then a query has a label."""
 
 
 @runtime_checkable

@@ -281,8 +281,8 @@ def query_prompt_hash() -> str:
     return request_hash(query_entities.request("question"))
 
 
-def builder_prompts_hash(system: type[MemorySystem]) -> str:
-    """Hash of the prompts with which a system asks its builder."""
+def own_prompts_hash(system: type[MemorySystem]) -> str:
+    """Hash of the prompts that are a system's own; empty if it has none."""
     return "-".join(request_hash(prompt) for prompt in getattr(system, "prompts", ()))
 
 

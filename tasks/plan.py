@@ -31,7 +31,7 @@ from tasks import (
     waterfall_types,
 )
 from tasks.benchmarks.own import OWN
-from tasks.context import builder_prompts_hash, declared, query_prompt_hash
+from tasks.context import declared, own_prompts_hash, query_prompt_hash
 from tasks.failures import check_share
 from tasks.memories import BESIDE
 from tasks.prompts.answer import Profile
@@ -276,7 +276,7 @@ class Plan:
         if "builder" in system.asks:
             params["models"] = {**params["models"], **declared(self._study.models, "extractor")}
             params["repeat"] = self._study.repeat
-            params["builder_prompts"] = builder_prompts_hash(system)
+            params["builder_prompts"] = own_prompts_hash(system)
         return params
 
     def _vectors(self) -> dict[str, Any]:
@@ -316,7 +316,7 @@ class Plan:
         params = (self._building_params if self._in_steps else self._memory_params)(condition, batch)
         if "chat" in system.asks:
             params["models"] |= declared(self._study.models, "query")
-            params["query_prompt"] = query_prompt_hash()
+            params["query_prompt"] = own_prompts_hash(system) or query_prompt_hash()
         inputs = dict(base) if self._in_steps and system.needs_extractions else {"load": base["load"]}
         if name in merges:
             inputs["merge"] = merges[name]

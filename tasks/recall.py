@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from memory import tokens
 from memory.conversation import History, Question, Turn
 from memory.errors import CallFailed
-from memory.protocol import MemorySystem, Traceable
+from memory.protocol import Labelled, MemorySystem, Traceable
 from memory.systems import find
 from results.schemas import HELD, RECALLS
 from results.tables import from_rows
@@ -79,6 +80,8 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     """The columns of a recall that follow from memory and question."""
     # Only the oracle is shown the evidence, and nobody the reference: a query is another type than a question.
     query = question.oracle_query() if memory.sees_evidence else question.query()
+    if isinstance(memory, Labelled) and memory.reads_labels:
+        query = replace(query, label=question.type)
     start = time.perf_counter()
     try:
         recall = memory.recall(query)

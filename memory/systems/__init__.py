@@ -23,6 +23,7 @@ SYSTEMS: Mapping[str, str] = {
     "bm25": "memory.systems.bm25:BM25",
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
+    "rd_forget": "memory.systems.rd_forget:RDForget",
 }
 """The project's own systems: where each is defined."""
 

@@ -76,8 +76,9 @@ def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None)
 
 
 def asks_about(*entities: tuple[str, str]) -> str:
-    """The reply of a query-entity step that names labels and titles."""
-    return json.dumps({"entities": [{"label": label, "title": title} for label, title in entities]})
+    """The reply of a query-entity step that names labels and titles; to a curator and a selector it is an empty one."""
+    named = [{"label": label, "title": title} for label, title in entities]
+    return json.dumps({"entities": named, "active": [], "replaced": [], "ids": []})
 
 
 def settings(profile: str, **changes: Any) -> GraphSettings:

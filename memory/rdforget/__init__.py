@@ -1,0 +1,1 @@
+"""RD-Forget: what is stored is kept whole, and what is used is chosen at the question."""

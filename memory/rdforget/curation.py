@@ -1,0 +1,140 @@
+"""Source lines, the chunks that the curator reads them in, and what it finds in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memory import tokens
+from memory.errors import CallFailed
+from memory.models import ChatModel, ChatRequest
+from memory.prompts import rd_curate
+from memory.prompts.material import flat
+from memory.prompts.rd_curate import Asked, FactReply
+from memory.rdforget.settings import RDForgetSettings
+from memory.systems.turns import StoredTurn
+
+_LINE_ID = re.compile(r"\bL\d{1,9}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the source history: one of a turn's that is not blank.
+
+    Attributes:
+        id: `L` and its place in the history, from 1.
+        text: Date and speaker of its turn, and the line's words.
+        turn: Its turn's id.
+    """
+
+    id: str
+    text: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a curator has found.
+
+    Attributes:
+        statement: Never blank.
+        slot: Normalised; empty where a claim has none.
+        turns: The turns that it stands on, in the order of the history; none where its source names no line.
+        validity: When it holds, in words; may be empty.
+        replaced: Whether the curator says that a newer fact has taken its place.
+    """
+
+    statement: str
+    slot: str
+    turns: tuple[str, ...] = ()
+    validity: str = ""
+    replaced: bool = False
+
+
+def source_lines(turns: Iterable[StoredTurn]) -> list[Line]:
+    """The lines of turns in order of time; turns without a date come first, equal ones stay in the memory's order."""
+    ordered = sorted(turns, key=lambda held: held.time.timestamp() if held.time else float("-inf"))
+    said = [(held, part) for held in ordered for part in _parts(held)]
+    return [Line(f"L{place}", text, held.turn.id) for place, (held, text) in enumerate(said, 1)]
+
+
+def _parts(held: StoredTurn) -> list[str]:
+    date = f"[{held.time.date().isoformat()}] " if held.time else ""
+    caption = [f"[{held.turn.caption}]"] if held.turn.caption else []
+    return [
+        f"{date}{held.turn.speaker}: {flat(part)}"
+        for part in [*held.turn.text.splitlines(), *caption]
+        if part.strip()
+    ]
+
+
+def chunked(lines: Sequence[Line], limit: int) -> list[list[Line]]:
+    """Lines in chunks of at most `limit` tokens, ids counted; a line that takes more is a chunk of its own."""
+    chunks: list[list[Line]] = []
+    left = 0
+    for line in lines:
+        size = tokens.count(f"[{line.id}] {line.text}\n")
+        if not chunks or size > left:
+            chunks.append([])
+            left = limit
+        chunks[-1].append(line)
+        left -= size
+    return chunks
+
+
+def curation_request(chunk: Sequence[Line], asked: Asked | None, settings: RDForgetSettings) -> ChatRequest:
+    """The request for a chunk; without a question if the settings hide it."""
+    return rd_curate.request(
+        [(line.id, line.text) for line in chunk],
+        asked if settings.query_conditioned else None,
+        closure=settings.closure,
+        intent_aware=settings.intent_aware,
+        max_tokens=settings.curation_tokens,
+    )
+
+
+def curated(
+    chunks: Sequence[Sequence[Line]], asked: Asked | None, settings: RDForgetSettings, chat: ChatModel
+) -> list[list[Claim] | None]:
+    """The claims of each chunk, one call a chunk; none for a chunk whose replies stayed unusable.
+
+    Raises:
+        CallFailed: If a fault of transport keeps a reply back.
+        CallRefused: If no further call may be made.
+    """
+    requests = [curation_request(chunk, asked, settings) for chunk in chunks]
+    found: list[list[Claim] | None] = []
+    for chunk, reply in zip(chunks, chat.ask_many(requests, rd_curate.read), strict=True):
+        if isinstance(reply, CallFailed):
+            if not reply.final:
+                raise reply
+            found.append(None)
+            continue
+        active = [_claim(fact, chunk, replaced=False) for fact in reply.value.active]
+        replaced = [_claim(fact, chunk, replaced=True) for fact in reply.value.replaced]
+        found.append([claim for claim in (*active, *replaced) if claim.statement])
+    return found
+
+
+def _claim(fact: FactReply, chunk: Sequence[Line], *, replaced: bool) -> Claim:
+    return Claim(fact.statement, normal_slot(fact.slot), _turns(fact.source, chunk), fact.validity, replaced)
+
+
+def normal_slot(slot: str) -> str:
+    """A slot as it is compared: in lower case, without blanks around it and around its bars.
+
+    It is a key and nothing else, so any number of bars will do; one of bars alone is none.
+    """
+    parts = [" ".join(part.split()).lower() for part in slot.split("|")]
+    return "|".join(parts) if any(parts) else ""
+
+
+def _turns(source: str, chunk: Sequence[Line]) -> tuple[str, ...]:
+    """The turns of the lines that a source names; if it names none, those of the lines that it quotes."""
+    named = set(_LINE_ID.findall(source))
+    lines = [line for line in chunk if line.id in named]
+    if not lines and source:
+        quoted = source.casefold()
+        lines = [line for line in chunk if quoted in line.text.casefold()]
+    return tuple(dict.fromkeys(line.turn for line in lines))

@@ -184,7 +184,10 @@ def compare(
 def rejudge(
     folder: RunArgument,
     judge: Annotated[
-        str, typer.Option("--judge", help="Judge prompt (paper, per_type, key_facts) or provider:model.")
+        str,
+        typer.Option(
+            "--judge", help="A judge (paper, per_type, key_facts, substring, choice) or provider:model."
+        ),
     ],
 ) -> None:
     """Judge a run's answers anew, without answering again; its own verdicts stay."""

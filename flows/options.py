@@ -52,7 +52,9 @@ class StudyOptions:
     answerer: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     judge_model: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     embedder: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
-    judge: Annotated[str | None, typer.Option(help="Judge prompt: paper, per_type or key_facts.")] = None
+    judge: Annotated[
+        str | None, typer.Option(help="paper, per_type, key_facts, or a rule: substring, choice.")
+    ] = None
     validation: Annotated[str | None, typer.Option(help="off, reject or repair extractions.")] = None
     limit: Annotated[int | None, typer.Option(help="A sample of N questions and their histories.")] = None
     questions: Annotated[int | None, typer.Option(help="N questions of the whole store.")] = None

@@ -151,6 +151,9 @@ class Question:
         after: How many sessions of its history, in the file's order, the memory has heard when it is asked; none is
             all of them.
         preamble: What the answerer is told before anything that a memory brings up; the memory is not asked for it.
+        options: Of a multiple-choice question, what can be chosen, each with its letter: `(a) Tea.`. The answerer is
+            shown them, the memory is not; the reference is the right one.
+        accepted: The reference answers, where a benchmark takes any of several; the reference is the first.
     """
 
     id: str
@@ -166,6 +169,8 @@ class Question:
     abstention: bool = False
     after: int | None = None
     preamble: str | None = None
+    options: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
     @property
     def can_be_judged(self) -> bool:

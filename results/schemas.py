@@ -70,6 +70,8 @@ QUESTIONS = _schema(
     pa.field("abstention", pa.bool_()),
     pa.field("after", pa.int32()),  # sessions heard when it is asked; null is all
     pa.field("preamble", pa.string()),  # told to the answerer before the context
+    pa.field("options", _TEXTS),  # of a multiple-choice question; else null
+    pa.field("accepted", _TEXTS),  # references of which any counts; null where there is one
 )
 
 EXTRACTIONS = _schema(
@@ -126,7 +128,7 @@ ANSWERS = _schema(
 VERDICTS = _schema(
     pa.field("question", pa.string()),
     pa.field("condition", pa.string()),
-    pa.field("judge", pa.string()),  # paper | per_type
+    pa.field("judge", pa.string()),  # paper | per_type | key_facts | substring | choice
     pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered | no_reference
     pa.field("reason", pa.string()),
     pa.field("final", pa.bool_()),

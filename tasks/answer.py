@@ -20,12 +20,19 @@ def prompt_hash(profile: Profile) -> str:
     """Hash of the answer prompt's text and of its ways of showing what it is given."""
     shown = [
         request(
-            "question", context, profile=profile, question_date="date", preamble=preamble, question_type=t
+            "question",
+            context,
+            profile=profile,
+            question_date="date",
+            preamble=preamble,
+            question_type=t,
+            options=options,
         )
-        for context, preamble, t in (
-            ("context", None, ""),
-            ("", None, ""),
-            ("context", "p", "memoryarena-shopping"),
+        for context, preamble, t, options in (
+            ("context", None, "", ()),
+            ("", None, "", ()),
+            ("context", "p", "memoryarena-shopping", ()),
+            ("context", None, "", ("(a) option",)),
         )
     ]
     return "-".join(request_hash(one) for one in shown)
@@ -52,6 +59,7 @@ def make(work: Work) -> Made:
             question_date=shown_date(questions[row["question"]].date),
             preamble=questions[row["question"]].preamble,
             question_type=questions[row["question"]].type,
+            options=questions[row["question"]].options,
         )
         for row in asked
     ]

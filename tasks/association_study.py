@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from memory.gaama.settings import ASKING_FIELDS, GAAMA_PROFILES, GaamaSettings
+from tasks.prompts.judge import Judge
 from tasks.study import Condition, Study
 
 RAG = "rag"
@@ -42,7 +43,7 @@ class AssociationStudy(Study):
 
     study: Literal["association"] = "association"  # type: ignore[assignment]  # each kind of study names itself
     conditions: tuple[Condition, ...] = Field(CONDITIONS, description="The arms of the study.", min_length=1)
-    judge: Literal["paper", "per_type", "key_facts"] = Field(
+    judge: Judge = Field(
         "key_facts", description="Share of the reference's key facts; an abstention is right or wrong."
     )
     words: tuple[int, ...] = Field(

@@ -103,6 +103,8 @@ def questions_table(conversations: Conversations) -> pa.Table:
             "abstention": q.abstention,
             "after": q.after,
             "preamble": q.preamble,
+            "options": list(q.options) or None,
+            "accepted": list(q.accepted) or None,
         }
         for q in conversations.questions
     ]
@@ -137,7 +139,7 @@ def made(conversations: Conversations) -> Made:
     return Made(tables, counts)
 
 
-STAGE = Stage("load", 3, make)
+STAGE = Stage("load", 4, make)
 
 
 def histories_of(turns: pa.Table) -> dict[str, History]:
@@ -180,6 +182,8 @@ def questions_of(questions: pa.Table) -> list[Question]:
             abstention=row["abstention"],
             after=row["after"],
             preamble=row["preamble"],
+            options=tuple(row["options"] or ()),
+            accepted=tuple(row["accepted"] or ()),
         )
         for row in questions.to_pylist()
     ]

@@ -248,10 +248,10 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
 
 def _check(study: Study) -> None:
     """Refuse what cannot run, before anything does: each memory is made once, with models that are never asked."""
-    if BENCHMARKS[study.benchmark].in_steps and (study.study != "representation" or study.explain):
+    if BENCHMARKS[study.benchmark].in_between and (study.study != "representation" or study.explain):
         what = "--explain" if study.study == "representation" else f"study {study.study}"
         raise BadInput(
-            f"{what}: builds memories of whole histories, and {study.benchmark} asks in between of its steps; "
+            f"{what}: builds memories of whole histories, and {study.benchmark} asks in between of its sessions; "
             "`palimpsest run representation` does that"
         )
     choose("offline", study.models.model_dump(exclude={"json_mode", "reply_cap"}))

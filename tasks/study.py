@@ -31,10 +31,11 @@ from tasks.models.keys import misplaced
 from tasks.models.pace import Ceilings
 from tasks.models.prices import Prices
 from tasks.prompts.answer import Profile
+from tasks.prompts.judge import Judge
 from tasks.shared import checked_url
 from tasks.thresholds import ProbedThresholds
 
-_NAMED_SPEAKERS = ("locomo", "locomo-adversarial", "own")
+_NAMED_SPEAKERS = ("locomo", "locomo-adversarial", "amb-text", "own")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 DEFAULT_SYSTEMS = (
@@ -213,10 +214,11 @@ class Study(BaseModel):
         "reported; reject: the paper; repair: drop what is wrong, keep the rest. The graph's profile improved "
         "repairs in any case.",
     )
-    judge: Literal["paper", "per_type", "key_facts"] = Field(
+    judge: Judge = Field(
         "paper",
-        description="The paper's single prompt, LongMemEval's judging by question type, or GAAMA's share of the "
-        "reference's key facts.",
+        description="The paper's single prompt, LongMemEval's judging by question type, GAAMA's share of the "
+        "reference's key facts; or a rule without a model: RD-Forget's substrings, or the choice among options. By "
+        "default as the benchmark has it.",
     )
     repeat: int = Field(
         0,
@@ -277,6 +279,14 @@ class Study(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _naturally_judged(cls, fields: Any) -> Any:
+        """What is not said of the judge is as the benchmark has it: some are judged by a rule, or in shares."""
+        given = dict(fields) if isinstance(fields, dict) else {}
+        benchmark = BENCHMARKS.get(str(given.get("benchmark")))
+        return fields if benchmark is None or not benchmark.judge else {"judge": benchmark.judge} | given
+
+    @model_validator(mode="before")
+    @classmethod
     def _of_steps(cls, fields: Any) -> Any:
         """Where questions are steps of a task, what is not said is as their study has it: a step's whole result."""
         given = dict(fields) if isinstance(fields, dict) else {}
@@ -289,7 +299,7 @@ class Study(BaseModel):
             given["conditions"] = [
                 {"answer_prompt": "step"} | arm if isinstance(arm, dict) else arm for arm in arms
             ]
-        return {"judge": "key_facts"} | given
+        return given
 
     @field_validator("benchmark")
     @classmethod

@@ -12,7 +12,17 @@ from pathlib import Path
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import locomo, longmemeval, memoryarena, own
+from tasks.benchmarks import (
+    ambtext,
+    beam,
+    factconsolidation,
+    locomo,
+    longmemeval,
+    memoryarena,
+    own,
+    personamem,
+    updates,
+)
 
 __all__ = ["BENCHMARKS", "Benchmark", "files_of", "find", "load"]
 
@@ -33,6 +43,9 @@ class Benchmark:
         licence: Of the data; empty for one's own, and where the publisher states none.
         built_in: Whether its file is part of this project.
         in_steps: Whether its questions are steps of a task, each asked before the memory hears what was right.
+        in_between: Whether its questions are asked in between of their sessions; steps are.
+        judge: The judge of a study that names none; empty for the study's own default.
+        beside: Finds a second file that its loader reads, beside the first; none where there is none.
     """
 
     name: str
@@ -44,9 +57,13 @@ class Benchmark:
     licence: str
     built_in: bool = False
     in_steps: bool = False
+    in_between: bool = False
+    judge: str = ""
+    beside: Callable[[Path], Path | None] | None = None
 
 
 _LONGMEMEVAL = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/main"
+_ORACLE_SHA256 = "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c"
 _LOCOMO = "https://raw.githubusercontent.com/snap-research/locomo/main/data/locomo10.json"
 _LOCOMO_SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
 
@@ -62,6 +79,55 @@ def _arena(task: str, config: str, description: str) -> Benchmark:
         sha256=None,
         licence="",
         in_steps=True,
+        in_between=True,
+        judge="key_facts",
+    )
+
+
+def _facts(source: str, name: str) -> Benchmark:
+    """One source of MemoryAgentBench's conflict resolution."""
+    hops = "several hops" if source.startswith("mh") else "one hop"
+    size = source.partition("-")[2]
+    return Benchmark(
+        name=name,
+        description=f"MemoryAgentBench, 100 questions of {hops} over facts that replace one another, {size} tokens",
+        files=(
+            "memoryagentbench_conflict_resolution.json",
+            "memoryagentbench_conflict_resolution.jsonl",
+            "Conflict_Resolution.json",
+        ),
+        loader=factconsolidation.load,
+        upstream=None,
+        sha256=None,
+        licence="MIT",
+        judge="substring",
+    )
+
+
+def _beam(name: str, description: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        description=f"BEAM 100K, {description}",
+        files=("beam_100k.tar",),
+        loader=beam.load,
+        upstream=None,
+        sha256=None,
+        licence="CC BY-SA 4.0",
+        judge="per_type",
+    )
+
+
+def _persona(name: str, description: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        description=f"PersonaMem 32k, {description}",
+        files=(personamem.QUESTIONS, f"personamem/{personamem.QUESTIONS}"),
+        loader=personamem.load,
+        upstream=None,
+        sha256=None,
+        licence="",
+        judge="choice",
+        beside=personamem.contexts_beside,
     )
 
 
@@ -84,7 +150,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             files=("longmemeval_oracle.json", "longmemeval_oracle.jsonl"),
             loader=longmemeval.load,
             upstream=f"{_LONGMEMEVAL}/longmemeval_oracle.json",
-            sha256="821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c",
+            sha256=_ORACLE_SHA256,
             licence="MIT",
         ),
         Benchmark(
@@ -124,6 +190,31 @@ BENCHMARKS: dict[str, Benchmark] = {
         _arena("travel", "group_travel_planner", "270 groups of travellers who join one another"),
         _arena("search", "progressive_search", "221 chains of searches, 1,641 questions"),
         Benchmark(
+            name=ambtext.NAME,
+            description="AMB-Text of RD-Forget, 86 text questions of LoCoMo's first conversation, in between",
+            files=("locomo10.json", "locomo10.jsonl"),
+            loader=ambtext.load,
+            upstream=_LOCOMO,
+            sha256=_LOCOMO_SHA256,
+            licence="CC BY-NC 4.0",
+            in_between=True,
+        ),
+        Benchmark(
+            name=updates.NAME,
+            description="LME-KU of RD-Forget, LongMemEval oracle's 78 knowledge-update questions",
+            files=("longmemeval_oracle.json", "longmemeval_oracle.jsonl"),
+            loader=updates.load,
+            upstream=f"{_LONGMEMEVAL}/longmemeval_oracle.json",
+            sha256=_ORACLE_SHA256,
+            licence="MIT",
+        ),
+        _facts(factconsolidation.SOURCES[0], factconsolidation.PREFIX),
+        *(_facts(source, f"{factconsolidation.PREFIX}-{source}") for source in factconsolidation.SOURCES),
+        _beam(beam.NAME, "400 questions of ten abilities about 20 chats"),
+        _beam(beam.RD_FORGET, "the 150 questions of RD-Forget, as inferred from its paper"),
+        _persona(personamem.NAME, "589 multiple-choice questions about 20 personas"),
+        _persona(personamem.RD_FORGET, "the 579 questions of RD-Forget"),
+        Benchmark(
             name=own.OWN,
             description="one's own conversations: turns.jsonl, and questions.jsonl if there are any",
             files=(own.TURNS,),
@@ -131,6 +222,7 @@ BENCHMARKS: dict[str, Benchmark] = {
             upstream=None,
             sha256=None,
             licence="",
+            beside=own.questions_beside,
         ),
     )
 }
@@ -169,7 +261,8 @@ def files_of(name: str, data: Path | None) -> list[Path]:
         BadInput: As `find`.
     """
     path = find(name, data)
-    beside = own.questions_beside(path) if name == own.OWN else None
+    second = BENCHMARKS[name].beside
+    beside = second(path) if second else None
     return [path, beside] if beside else [path]
 
 

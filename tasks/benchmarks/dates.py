@@ -29,6 +29,7 @@ _LONGMEMEVAL = re.compile(
 _LOCOMO = re.compile(
     r"([0-9]{1,2}):([0-9]{2}) (am|pm) on ([0-9]{1,2}) (" + "|".join(_MONTHS) + r"), ([0-9]{4})"
 )
+_BEAM = re.compile("(" + "|".join(_MONTHS) + r")-([0-9]{2})-([0-9]{4})")
 
 
 def longmemeval_date(text: str) -> datetime:
@@ -61,6 +62,19 @@ def locomo_date(text: str) -> datetime:
         raise ValueError("the hour must be 1 to 12")
     hour_of_day = int(hour) % 12 + (12 if half == "pm" else 0)
     return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour_of_day, int(minute), tzinfo=UTC)
+
+
+def beam_date(text: str) -> datetime:
+    """Read a date such as `March-05-2024`, the start of that day in UTC.
+
+    Raises:
+        ValueError: If the form differs, or there is no such day.
+    """
+    match = _BEAM.fullmatch(text)
+    if match is None:
+        raise ValueError("a date looks like March-05-2024")
+    month, day, year = match.groups()
+    return datetime(int(year), _MONTHS.index(month) + 1, int(day), tzinfo=UTC)
 
 
 def iso_date(text: str) -> datetime:

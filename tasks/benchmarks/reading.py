@@ -101,6 +101,42 @@ def begins_as_json(path: Path) -> bool:
         return file.read(1 << 16).removeprefix(_BOM).lstrip()[:1] in (b"[", b"{")
 
 
+def beginning(path: Path, length: int) -> bytes:
+    """A file's first bytes, unpacked if it is gzipped.
+
+    Raises:
+        BadInput: If the file cannot be read.
+    """
+    with _readable(path), _open(path) as file:
+        return file.read(length)
+
+
+def whole_bytes(path: Path, most: int) -> bytes:
+    """A file's bytes, unpacked if it is gzipped.
+
+    Raises:
+        BadInput: If the file cannot be read, or is longer than `most` bytes.
+    """
+    with _readable(path), _open(path) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise BadInput(f"{path}: unpacks to more than {most:,} bytes; give the benchmark's own file")
+    return found
+
+
+def parsed(raw: bytes, where: str) -> Any:
+    """What JSON in UTF-8 says, without halves of characters.
+
+    Raises:
+        BadInput: If it is none, or nested too deeply; the message names `where`.
+    """
+    try:
+        return _whole(json.loads(raw.decode("utf-8-sig")))
+    except (ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{where}: not JSON ({reason}); fetch the file again") from error
+
+
 def whole_text(path: Path) -> str:
     """A file's text, without a byte order mark.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import find, locomo, longmemeval, memoryarena, own
+from tasks.benchmarks import beam, factconsolidation, find, locomo, longmemeval, memoryarena, own, personamem
 from tasks.benchmarks.reading import rows
 
 
@@ -75,23 +78,38 @@ def validate(path: Path) -> Report:
     return report(_load(path))
 
 
+_BY_FIELDS: tuple[tuple[frozenset[str], Callable[[Path], Conversations]], ...] = (
+    (frozenset({"haystack_sessions"}), longmemeval.load),
+    (frozenset({"conversation", "qa"}), partial(locomo.load, benchmark="locomo")),
+    (frozenset({"all_options", "shared_context_id"}), partial(personamem.load, benchmark=personamem.NAME)),
+)
+"""Fields that only rows of one benchmark have, and its loader."""
+
+
 def _load(path: Path) -> Conversations:
     if path.is_dir():
         return own.load(find(own.OWN, path))
+    if beam.is_archive(path):
+        return beam.load(path, beam.NAME)
     _, first = next(rows(path))
     fields = set(first) if isinstance(first, dict) else set()
-    if "haystack_sessions" in fields:
-        return longmemeval.load(path)
-    if {"conversation", "qa"} <= fields:
-        return locomo.load(path, "locomo")
+    found = next((loader for known, loader in _BY_FIELDS if known <= fields), None) or _by_row(first, fields)
+    if found is None:
+        raise BadInput(
+            f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor MemoryArena "
+            "(questions, answers) nor MemoryAgentBench (context, metadata) nor PersonaMem (all_options, "
+            "shared_context_id) nor one's own turns (text, speaker)"
+        )
+    return found(path)
+
+
+def _by_row(first: Any, fields: set[str]) -> Callable[[Path], Conversations] | None:
+    """The loader of a file whose first row says more than that it is of a benchmark: which part of it."""
+    if name := factconsolidation.benchmark_of(first) if fields else None:
+        return partial(factconsolidation.load, benchmark=name)
     if task := memoryarena.task_of(first) if fields else None:
-        return memoryarena.load(path, f"{memoryarena.PREFIX}{task}")
-    if "text" in fields and fields <= own.OwnTurn.model_fields.keys():
-        return own.load(path)
-    raise BadInput(
-        f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor MemoryArena "
-        "(questions, answers) nor one's own turns (text, speaker)"
-    )
+        return partial(memoryarena.load, benchmark=f"{memoryarena.PREFIX}{task}")
+    return own.load if "text" in fields and fields <= own.OwnTurn.model_fields.keys() else None
 
 
 def report(conversations: Conversations) -> Report:

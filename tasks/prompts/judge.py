@@ -17,7 +17,8 @@ from memory.tokens import sendable
 from tasks.prompts import key_facts
 from tasks.prompts.fence import fenced
 
-Judge = Literal["paper", "per_type", "key_facts"]
+Judge = Literal["paper", "per_type", "key_facts", "substring", "choice"]
+"""Names of judges; `substring` and `choice` are rules (`tasks.rules`) and have no prompt."""
 
 
 class VerdictReply(BaseModel):
@@ -91,6 +92,10 @@ _BY_TYPE = {
     "temporal-reasoning": _TEMPORAL,
     "knowledge-update": _UPDATE,
     "single-session-preference": _PREFERENCE,
+    # BEAM's names; of these, too, the reference is the new value, or what a fitting reply would take up.
+    "knowledge_update": _UPDATE,
+    "preference_following": _PREFERENCE,
+    "instruction_following": _PREFERENCE,
 }
 
 _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)

@@ -253,5 +253,5 @@ def test_rewards_by_step_are_published_with_the_printed_ones_beside_them(tmp_pat
     ],
 )
 def test_what_builds_whole_histories_is_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="asks in between of its steps"):
+    with pytest.raises(BadInput, match="asks in between of its sessions"):
         run_in_loop(tmp_path, benchmark="memoryarena-search", data=SMALL, **fields)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from tasks.models.offline.chooser import choose
 from tasks.models.offline.chunker import TIME, Phrase
 from tasks.models.offline.dating import elapsed, event_day, in_full
 from tasks.models.offline.lexicon import LABEL_CUES
@@ -96,6 +97,8 @@ class _Span:
 def answer_request(inputs: Mapping[str, str]) -> str:
     """The reply to a request of the task `answer`; what is known without a memory is read like its context."""
     context = [inputs[name] for name in ("preamble", "context") if inputs.get(name)]
+    if options := inputs.get("options"):
+        return choose(inputs["question"], "\n\n".join(context), options.splitlines())
     return answer(
         inputs["question"],
         "\n\n".join(context),

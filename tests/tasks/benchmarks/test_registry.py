@@ -18,10 +18,19 @@ def test_the_benchmarks_are_named_as_the_command_line_names_them():
         "memoryarena-shopping",
         "memoryarena-travel",
         "memoryarena-search",
+        "amb-text",
+        "lme-ku",
+        "mab-fc",
+        *(f"mab-fc-{hops}-{size}" for hops in ("mh", "sh") for size in ("6k", "32k", "64k", "262k")),
+        "beam-100k",
+        "beam-100k-rd",
+        "personamem-32k",
+        "personamem-32k-rd",
         "own",
     ]
     assert all(benchmark.name == name for name, benchmark in BENCHMARKS.items())
-    assert {benchmark.licence for benchmark in BENCHMARKS.values()} == {"MIT", "CC BY-NC 4.0", ""}
+    licences = {benchmark.licence for benchmark in BENCHMARKS.values()}
+    assert licences == {"MIT", "CC BY-NC 4.0", "CC BY-SA 4.0", ""}
 
 
 def test_the_sample_needs_no_data_and_ignores_the_folder_given_to_others(tmp_path):

@@ -1,0 +1,30 @@
+"""The judges that are rules: they decide at once, and ask no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from memory.conversation import Question
+from results import rules
+from tasks.prompts.judge import Verdict
+
+
+def _substring(question: Question, answer: str) -> Verdict:
+    agreed = rules.substring(answer, question.accepted or (question.reference,))
+    if agreed is None:
+        return Verdict(False, "rule substring: neither has a reference's normalised text nor is part of one")
+    return Verdict(True, f"rule substring: agrees with {agreed!r}")
+
+
+def _choice(question: Question, answer: str) -> Verdict:
+    chosen = rules.choice(answer, question.options)
+    if chosen is None:
+        return Verdict(False, "rule choice: names no single option")
+    return Verdict(chosen == question.reference, f"rule choice: {chosen[:3]}")
+
+
+RULES: Mapping[str, Callable[[Question, str], Verdict]] = {"substring": _substring, "choice": _choice}
+"""By the judge's name. MAB-FC's rule is RD-Forget's (section 5.1); a question without options is never chosen right."""
+
+VERSION = "rule 1"
+"""Raised whenever a rule would decide otherwise."""

@@ -79,3 +79,12 @@ def test_only_the_judge_can_be_given_a_reference() -> None:
     for builder in builders:
         assert not {"reference", "gold", "evidence", "answer"} & set(inspect.signature(builder).parameters)
     assert "reference" in inspect.signature(judge.request).parameters
+
+
+@pytest.mark.parametrize("profile", ["published", "improved", "detailed", "step"])
+def test_options_stand_after_the_question_one_a_line(profile):
+    options = ("(a) Tea.", "(b) Milk\nor more.")
+    shown = answer.request("Which?", "context", profile=profile, question_date=None, options=options)
+    assert shown.user.endswith("(a) Tea.\n(b) Milk or more.") == (profile != "detailed")
+    assert shown.user.index("Which?") < shown.user.index("\n(a) Tea.\n(b) Milk or more.")
+    assert shown.inputs["question"] == "Which?"

@@ -25,6 +25,8 @@ _SIZES = {
     "query_entities": Span(4, 120),
     "concept_facts": Span(100, 2_000),  # of some fifteen turns
     "reflections": Span(10, 600),
+    "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
+    "rd_select": Span(4, 150),
 }
 _OTHER = Span(1, 500)
 # The offline extractor's replies have on the average as many tokens as the turn and 90 more: 352 on LongMemEval's
@@ -47,6 +49,8 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
             return '{"correct": true, "why": ""}'
         case "key_facts":
             return '{"reward": 1.0, "why": ""}'
+        case "rd_curate" | "rd_select":  # nothing is found and chosen, so that source lines stand in for facts
+            return '{"active": [], "replaced": [], "ids": []}'
     return ""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory.prompts import concept_facts, extraction, query_entities, reflections
+from memory.prompts import concept_facts, extraction, query_entities, rd_curate, rd_select, reflections
 from tasks.prompts import answer, judge, key_facts
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
@@ -22,6 +22,13 @@ _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_
 _QUERY = query_entities.request("x").system
 _CONCEPT_FACTS = concept_facts.request((), ()).system
 _REFLECTIONS = reflections.request(()).system
+_CURATE = {
+    rd_curate.request((), asked, closure=closure, intent_aware=intent_aware).system
+    for asked in (rd_curate.Asked("q"), None)
+    for closure in (True, False)
+    for intent_aware in (True, False)
+}
+_SELECT = rd_select.request((), rd_curate.Asked("q")).system
 _KEY_FACTS = {
     key_facts.request("q", "r", "a", kind).system
     for kind in ("", "memoryarena-travel", "memoryarena-shopping", "memoryarena-search")
@@ -43,6 +50,8 @@ _KINDS = {
     _QUERY: "query",
     _CONCEPT_FACTS: "concept_facts",
     _REFLECTIONS: "reflections",
+    _SELECT: "rd_select",
+    **dict.fromkeys(_CURATE, "rd_curate"),
     **dict.fromkeys(_KEY_FACTS, "key_facts"),
     **dict.fromkeys(_EXTRACT, "extract"),
     **dict.fromkeys(_JUDGE, "judge"),
@@ -51,7 +60,7 @@ _KINDS = {
 
 
 def kind_of(request: Request) -> str:
-    """What is asked for: `extract`, `concept_facts`, `reflections`, `query`, `answer`, `judge` or `key_facts`."""
+    """What is asked for: `query`, `answer`, `judge`, or the task of the request."""
     system = request.body["messages"][0]["content"]
     assert system in _KINDS, system[:200]
     return _KINDS[system]
@@ -90,10 +99,22 @@ def _concept_facts(text: str, names: list[str]) -> dict[str, Any]:
     return {"facts": [], "concepts": []}
 
 
+def _curation(text: str, names: list[str]) -> dict[str, Any]:
+    """Each line of the archive as an active fact, without a slot."""
+    lines = re.findall(r"^\[(L\d+)\] (.*)$", text, re.MULTILINE)
+    return {"active": [{"statement": said, "source": id} for id, said in lines], "replaced": []}
+
+
+def _selection(text: str, names: list[str]) -> dict[str, Any]:
+    return {"ids": re.findall(r"^\[(e\d+)\]", text, re.MULTILINE)}
+
+
 _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "extract": _extraction,
     "concept_facts": _concept_facts,
     "reflections": _reflections,
+    "rd_curate": _curation,
+    "rd_select": _selection,
     "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
     "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
     "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},

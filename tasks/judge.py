@@ -13,21 +13,23 @@ from tasks.context import open_chat
 from tasks.load import loaded
 from tasks.prompts import key_facts
 from tasks.prompts.hashing import request_hash
-from tasks.prompts.judge import Judge, Verdict, read_reward, read_verdict, request
+from tasks.prompts.judge import Judge, PromptJudge, RuleJudge, Verdict, read_reward, read_verdict, request
 from tasks.rules import RULES, VERSION
 from tasks.stage import Made, Stage, Work, count
 
 
 def prompt_hash(judge: Judge, types: tuple[str, ...]) -> str:
     """Hash of the judge's prompts for these question types; of a rule, its version."""
-    if judge in RULES:
-        return VERSION
-    shown = {
-        request_hash(request(judge, "question", "reference", "answer", question_type=t, abstention=a))
-        for t in types
-        for a in (False, True)
-    }
-    return "-".join(sorted(shown))
+    match judge:
+        case "substring" | "choice":
+            return VERSION
+        case _:
+            shown = {
+                request_hash(request(judge, "question", "reference", "answer", question_type=t, abstention=a))
+                for t in types
+                for a in (False, True)
+            }
+            return "-".join(sorted(shown))
 
 
 def make(work: Work) -> Made:
@@ -36,7 +38,11 @@ def make(work: Work) -> Made:
     questions = {question.id: question for question in loaded(work)[1]}
     answers = work.read("answer", "answers", ANSWERS).to_pylist()
     answered = [row for row in answers if row["status"] == "ok" and questions[row["question"]].can_be_judged]
-    by_question = _ruled(judge, answered, questions) if judge in RULES else _asked(work, answered, questions)
+    match judge:
+        case "substring" | "choice":
+            by_question = _ruled(judge, answered, questions)
+        case _:
+            by_question = _asked(work, judge, answered, questions)
     rows = []
     for row in answers:
         identity = {"question": row["question"], "condition": row["condition"], "judge": judge}
@@ -47,12 +53,13 @@ def make(work: Work) -> Made:
 _Verdicts = dict[str, Reply[Verdict] | Verdict | CallFailed]
 
 
-def _ruled(judge: Judge, answered: list[dict[str, Any]], questions: dict[str, Question]) -> _Verdicts:
+def _ruled(judge: RuleJudge, answered: list[dict[str, Any]], questions: dict[str, Question]) -> _Verdicts:
     return {row["question"]: RULES[judge](questions[row["question"]], row["answer"]) for row in answered}
 
 
-def _asked(work: Work, answered: list[dict[str, Any]], questions: dict[str, Question]) -> _Verdicts:
-    judge: Judge = work.params["judge"]
+def _asked(
+    work: Work, judge: PromptJudge, answered: list[dict[str, Any]], questions: dict[str, Question]
+) -> _Verdicts:
     requests = [_request(judge, questions[row["question"]], row["answer"]) for row in answered]
     model = open_chat(work, "judge", work.params.get("repeat", 0))
     by_question: _Verdicts = {}
@@ -65,7 +72,7 @@ def _asked(work: Work, answered: list[dict[str, Any]], questions: dict[str, Ques
     return by_question
 
 
-def _request(judge: Judge, question: Question, answer: str) -> ChatRequest:
+def _request(judge: PromptJudge, question: Question, answer: str) -> ChatRequest:
     return request(
         judge,
         question.text,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from memory.conversation import Question
 from results import rules
-from tasks.prompts.judge import Verdict
+from tasks.prompts.judge import RuleJudge, Verdict
 
 
 def _substring(question: Question, answer: str) -> Verdict:
@@ -23,7 +23,7 @@ def _choice(question: Question, answer: str) -> Verdict:
     return Verdict(chosen == question.reference, f"rule choice: {chosen[:3]}")
 
 
-RULES: Mapping[str, Callable[[Question, str], Verdict]] = {"substring": _substring, "choice": _choice}
+RULES: Mapping[RuleJudge, Callable[[Question, str], Verdict]] = {"substring": _substring, "choice": _choice}
 """By the judge's name. MAB-FC's rule is RD-Forget's (section 5.1); a question without options is never chosen right."""
 
 VERSION = "rule 1"

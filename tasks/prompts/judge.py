@@ -17,8 +17,10 @@ from memory.tokens import sendable
 from tasks.prompts import key_facts
 from tasks.prompts.fence import fenced
 
-Judge = Literal["paper", "per_type", "key_facts", "substring", "choice"]
-"""Names of judges; `substring` and `choice` are rules (`tasks.rules`) and have no prompt."""
+PromptJudge = Literal["paper", "per_type", "key_facts"]
+RuleJudge = Literal["substring", "choice"]
+"""Judges that are rules and ask no model (`tasks.rules`)."""
+Judge = Literal[PromptJudge, RuleJudge]
 
 
 class VerdictReply(BaseModel):
@@ -110,7 +112,7 @@ _TOKENS = {
 
 
 def request(
-    judge: Judge, question: str, reference: str, answer: str, *, question_type: str, abstention: bool
+    judge: PromptJudge, question: str, reference: str, answer: str, *, question_type: str, abstention: bool
 ) -> ChatRequest:
     """Ask for a verdict.
 

@@ -10,6 +10,7 @@ import pytest
 from memory.conversation import Question
 from tasks.judge import prompt_hash
 from tasks.kinds import make_study
+from tasks.prompts.judge import RuleJudge
 from tasks.rules import RULES
 from tests.flows.study_in_loop import conditions, run_in_loop
 
@@ -57,8 +58,8 @@ def test_the_right_option_by_letter_or_text_is_right(answer: str, correct: bool)
 
 
 @pytest.mark.parametrize("judge", RULES)
-def test_a_rule_is_known_by_its_version_whatever_the_types(judge: str) -> None:
-    assert prompt_hash(judge, ("a",)) == prompt_hash(judge, ("a", "b"))  # type: ignore[arg-type]
+def test_a_rule_is_known_by_its_version_whatever_the_types(judge: RuleJudge) -> None:
+    assert prompt_hash(judge, ("a",)) == prompt_hash(judge, ("a", "b"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ TYPES = ["temporal-reasoning", "knowledge-update", "single-session-preference", 
 
 
 def ask(
-    which: judge.Judge, kind: str = "multi-session", *, abstention: bool = False, answer: str = "Graz"
+    which: judge.PromptJudge, kind: str = "multi-session", *, abstention: bool = False, answer: str = "Graz"
 ) -> str:
     asked = judge.request(which, "Where?", "In Graz.", answer, question_type=kind, abstention=abstention)
     return asked.system

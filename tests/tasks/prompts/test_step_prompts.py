@@ -73,7 +73,7 @@ def test_each_task_is_judged_by_its_own_rule_and_every_domain_of_it_alike():
 def test_only_the_judge_of_key_facts_goes_by_the_task():
     asked = [
         judge.request(which, "q", "r", "a", question_type="memoryarena-travel", abstention=False)
-        for which in get_args(judge.Judge)
+        for which in get_args(judge.PromptJudge)
     ]
     assert [request.task for request in asked] == ["judge", "judge", "key_facts"]
     assert asked[2].system == key_facts.request("q", "r", "a", "memoryarena-travel").system

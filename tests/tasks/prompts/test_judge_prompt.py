@@ -122,3 +122,16 @@ def test_a_fence_of_nothing_but_lines_is_refused_in_linear_time() -> None:
         with pytest.raises(ValueError):
             read_verdict(text)
     assert read_verdict('```json \n\n{"correct": false}\n  \n ```').correct is False
+
+
+@pytest.mark.parametrize(
+    ("beam", "longmemeval"),
+    [
+        ("knowledge_update", "knowledge-update"),
+        ("preference_following", "single-session-preference"),
+        ("instruction_following", "single-session-preference"),
+        ("contradiction_resolution", "multi-session"),
+    ],
+)
+def test_kinds_of_beam_are_judged_as_what_they_are_alike_to(beam: str, longmemeval: str) -> None:
+    assert ask("per_type", beam) == ask("per_type", longmemeval)

@@ -19,6 +19,7 @@ from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
+from flows.switches_report import print_switches
 from flows.waterfall_report import print_waterfall
 from memory.errors import BadInput
 from results import rendering
@@ -50,6 +51,7 @@ def print_run(folder: Path) -> None:
     print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)
+    print_switches(folder)
     print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {

@@ -21,6 +21,7 @@ _ONE_FILE = (
     "load",
     "extract",
     "embed",
+    "growth",
     "entities",
     "storage",
     "frontier",

@@ -72,7 +72,7 @@ def test_a_run_completes_and_a_second_one_is_cached_throughout(tmp_path: Path) -
     again = run(tmp_path, small())
     assert again.is_completed()
     assert first.result() == again.result() == str((tmp_path / "run").resolve())
-    # load, extract, embed, a merge, for two conditions recall, answer, judge, score, waterfall; its counts, the bootstrap
+    # load, extract, embed, a merge; for two conditions recall, answer, judge, score, waterfall; its counts, bootstrap
     works = 3 + 1 + 2 * 5 + 2
     assert {each.state_name for each in task_runs(first, works)} == {"Completed"}
     cached = task_runs(again, works)

@@ -92,9 +92,11 @@ def published(run: Path) -> Iterator[tuple[str, Path]]:
         yield f"{GRAPHS}{path.stem}", path
 
 
-def test_what_runs_leave_is_what_is_documented(representation_run: Path, forgetting_run: Path) -> None:
+def test_what_runs_leave_is_what_is_documented(
+    representation_run: Path, forgetting_run: Path, own_run: Path
+) -> None:
     left = set()
-    for run in (representation_run, forgetting_run):
+    for run in (representation_run, forgetting_run, own_run):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))

@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks.bench_exponents [--profile published] [--to DIR]
 
-One variable grows, the others stay. Each stage is timed in rounds over all sizes, so that a busy moment of the machine
-meets every size alike, and the least time of a size counts, as what is above it is another's work. The garbage
-collector stands still meanwhile, as it does for `timeit`. Prints the table as Markdown; `--to DIR` also writes
-`table_4.md` and `table_4.parquet` there. The paper's "Embed extracted entities" is the model's work, not the core's.
+One variable grows, the others stay. Each stage is timed in rounds over all sizes, and the least time of a size counts,
+as what is above it is another's work. Seconds are the processor's: on a busy machine, what takes longer than its turn
+waits for the next, and would seem to grow faster than it does. The garbage collector stands still meanwhile, as it does
+for `timeit`. Prints the table as Markdown; `--to DIR` also writes `table_4.md` and `table_4.parquet` there. The paper's
+"Embed extracted entities" is the model's work, not the core's.
 """
 
 from __future__ import annotations
@@ -117,15 +118,15 @@ def measured(variable: str, profile: str) -> list[Growth]:
 
 
 def least_seconds(stage: Stage, worlds: list[World]) -> list[float]:
-    """The least seconds that an operation takes in each world; a first round is not counted."""
+    """The least processor seconds of an operation in each world; a first round is not counted."""
     took: list[list[float]] = [[] for _ in worlds]
     for _ in range(stage.rounds + 1):
         for world, seconds in zip(worlds, took, strict=True):
             work = stage.ready(world)
             gc.disable()
-            begun = time.perf_counter()
+            begun = time.process_time()
             work()
-            seconds.append((time.perf_counter() - begun) / stage.operations)
+            seconds.append((time.process_time() - begun) / stage.operations)
             gc.enable()
     return [min(seconds[1:]) for seconds in took]
 

@@ -24,8 +24,9 @@ def print_switches(folder: Path) -> None:
     if not (folder / "switches.parquet").exists():
         return
     switches = pd.read_parquet(folder / "switches.parquet")
-    title = "switches of the graph that move its MRR most: difference [95 % interval] (n pairs)"
-    _print(switch_text(_largest(switches)), title)
+    if len(largest := _largest(switches)):
+        title = "switches of the graph that move its MRR most: difference [95 % interval] (n pairs)"
+        _print(switch_text(largest), title)
     budgets = pd.read_parquet(folder / "equal_budget.parquet")
     _print(budget_text(budgets), "graph / flat: graph minus flat, at equal hits and at equal context tokens")
     for line in _of_sweep(pd.read_parquet(folder / "sweep.parquet")):

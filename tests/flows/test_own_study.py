@@ -9,11 +9,13 @@ import pytest
 
 from flows.json_output import tables
 from flows.reporting import print_run, print_types
-from memory.errors import BadInput
+from memory.conversation import History
+from memory.errors import BadInput, CallFailed
 from results.compare import compare
 from results.report.run_report import Money, write_report
 from tasks.estimate import estimate
 from tasks.kinds import make_study
+from tasks.stage import Work
 from tasks.start import find_complete, prepare, stages_of
 from tests.flows.own_folder import own_folder
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
@@ -84,6 +86,28 @@ def test_the_same_command_finds_it_complete_until_a_question_is_added(
     with_questions = own_folder(tmp_path / "own", questions=True)
     with pytest.raises(BadInput, match=r"holds another run; .*data"):
         prepare(study, with_questions, Path(unasked.run.store), unasked.folder)
+
+
+def test_a_memory_that_cannot_be_built_is_a_row_with_its_reason_and_is_tried_again(
+    data: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(work: Work, history: History) -> None:
+        raise CallFailed("timed out", final=False)
+
+    fields = {**FIELDS, "conditions": conditions("bm25", "graph"), "data": data["unasked"]}
+    with monkeypatch.context() as broken:
+        broken.setattr("tasks.growth.require_extracted", refuse)
+        run = run_in_loop(tmp_path, **fields)
+    assert run.run.status == "incomplete"
+    sizes = run.table("history_sizes")
+    assert sizes.groupby("condition")["status"].unique().map(list).to_dict() == {
+        "bm25": ["ok"],
+        "graph": ["failed"],
+    }
+    assert set(sizes[sizes["condition"] == "graph"]["reason"]) == {"timed out"}
+    again = run_in_loop(tmp_path, **fields)
+    assert again.run.status == "complete"
+    assert again.made["growth"] == ["graph-0000"]
 
 
 def test_it_is_printed_reported_and_given_as_json_without_figures_of_answers(

@@ -156,8 +156,10 @@ class MemoryGraph:
 
     def incident(self, node: str) -> list[Edge]:
         """The edges in and out of a node, oldest first; a self-loop once."""
-        out, into = self.topology.out_edges(node, data="it"), self.topology.in_edges(node, data="it")
-        found: dict[int, Edge] = {edge.order: edge for _, _, edge in chain(out, into)}
+        ends: Iterable[tuple[str, str, Edge]] = chain(
+            self.topology.out_edges(node, data="it"), self.topology.in_edges(node, data="it")
+        )
+        found = {edge.order: edge for _, _, edge in ends}
         return [found[order] for order in sorted(found)]
 
     def edges_between(self, nodes: Iterable[str]) -> list[Edge]:

@@ -22,6 +22,7 @@ from tasks import (
     bootstrap,
     extract,
     frontier,
+    growth,
     load,
     score,
     storage,
@@ -54,7 +55,7 @@ _TURNS = 4_000
 _FREE = frozenset(
     step.STAGE.name
     for step in (
-        score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
+        growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
         switches, switches_budgets, switches_tables,
     )
 )  # fmt: skip
@@ -136,7 +137,7 @@ def estimate(
 
 def _sample(everything: Conversations, histories: int | None, seed: int) -> Conversations:
     """So many questions with their histories, or everything where it does not have more histories."""
-    if len(everything.histories) <= (histories or _HISTORIES):
+    if len(everything.histories) <= (histories or _HISTORIES) or not everything.questions:
         return everything
     some = limit(everything, histories or _HISTORIES, seed)
     turns = sum(len(session.turns) for history in some.histories.values() for session in history.sessions)

@@ -22,6 +22,7 @@ _ONE_FILE = (
     "load",
     "extract",
     "embed",
+    "growth",
     "entities",
     "storage",
     "frontier",

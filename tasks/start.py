@@ -14,10 +14,11 @@ from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from results.errors import DiskFull
-from tasks import switches_tables
+from tasks import bootstrap, growth, switches_tables
 from tasks.association_plan import AssociationPlan
 from tasks.association_study import AssociationStudy
 from tasks.benchmarks import BENCHMARKS
+from tasks.benchmarks.own import OWN, QUESTIONS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
@@ -69,6 +70,8 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         )
     _check(study)
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    if not conversations.questions and (isinstance(study, ForgettingStudy) or study.explain):
+        raise BadInput(f"{data}: holds no questions, which this study asks; put {QUESTIONS} beside the turns")
     name = study.run_name(conversations.sha256)
     folder = (out or RUNS / name).resolve()
     run = Run(
@@ -99,7 +102,8 @@ def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = Fa
 
 def stages_of(study: Study) -> tuple[str, ...]:
     """The names of the stages that a study goes through, in order."""
-    return tuple(stage.name for stage in _kind_of_plan(study).STAGES)
+    stages = _kind_of_plan(study).STAGES
+    return tuple(s.name for s in stages if s is not growth.STAGE or study.benchmark == OWN)
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:
@@ -140,10 +144,11 @@ def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool
     if found.status != "complete" or set_aside_tables(folder, found.tables):
         return False
     try:
-        plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
+        made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
     except (Incomplete, TooManyFailed):
         return False
-    return all((folder / f"{table}.parquet").exists() for table in ("metrics", "table_7", "calls"))
+    asked = ("metrics", "table_7") if bootstrap.STAGE.name in made.by_stage else ()
+    return all((folder / f"{table}.parquet").exists() for table in (*asked, "calls"))
 
 
 def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Run:

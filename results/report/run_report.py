@@ -19,6 +19,7 @@ from results.report.provenance import provenance
 from results.report.run_tables import tables
 from results.report.sizes import sizes
 from results.report.sources import RunFolder
+from results.report.switches import switches
 from results.report.waterfall_tables import waterfall
 from results.tables import write_bytes
 
@@ -64,7 +65,7 @@ def _page(run: RunFolder, money: Money) -> Page:
         metrics = None
     calls = calls_of(run)
     figured = [] if metrics is None else [headline(run, metrics), comparisons(run)]
-    tabled = [] if metrics is None else [waterfall(run), forgetting(run), tables(run, metrics)]
+    tabled = [] if metrics is None else [waterfall(run), switches(run), forgetting(run), tables(run, metrics)]
     sections = [
         *figured,
         sizes(run),

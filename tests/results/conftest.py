@@ -1,4 +1,4 @@
-"""Two finished runs of the sample, small, for the tests of what is done with results."""
+"""Finished runs, small, for the tests of what is done with results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.flows.own_folder import own_folder
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 
@@ -56,3 +57,10 @@ def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words=(100, 1000),
         resamples=200,
     ).folder
+
+
+@pytest.fixture(scope="session")
+def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    data = own_folder(folder / "data", questions=False)
+    return run_in_loop(folder, data=data, benchmark="own", conditions=conditions("flat", "graph")).folder

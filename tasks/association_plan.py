@@ -28,8 +28,9 @@ from tasks import (
 )
 from tasks.association_study import GRAFT, IMPROVED, PUBLISHED, AssociationStudy
 from tasks.context import declared
+from tasks.execute import Execute
 from tasks.models.catalogue import BUNDLES
-from tasks.plan import Batch, Execute, Plan
+from tasks.plan import Batch, Plan
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work

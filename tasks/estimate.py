@@ -34,6 +34,7 @@ from tasks import (
 )
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
+from tasks.execute import Incomplete
 from tasks.load import content_id, conversations_of
 from tasks.models.bundles import simulated_chat_model
 from tasks.models.foreseen import Heading, Line, Lines, Span, dollars
@@ -41,7 +42,6 @@ from tasks.models.gateway import Place
 from tasks.models.holdings import Holdings, holdings_of
 from tasks.models.prices import Prices, list_prices
 from tasks.models.simulated import Simulation
-from tasks.plan import Incomplete
 from tasks.runs import Run, write_run
 from tasks.stage import Artefact, DamagedPart, Stage, Work, intact, perform
 from tasks.start import plan_of, prepare

@@ -23,6 +23,7 @@ from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
+from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
 from tasks.forgetting_study import ForgettingStudy
@@ -31,7 +32,7 @@ from tasks.models.bundles import choose
 from tasks.models.catalogue import BATCHING, OFFLINE
 from tasks.models.prices import list_prices
 from tasks.parameters import THRESHOLDS, parameters
-from tasks.plan import Execute, Incomplete, Plan, only_found
+from tasks.plan import Plan
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work

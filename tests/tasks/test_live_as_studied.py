@@ -14,9 +14,10 @@ from memory.systems.graph import GraphMemory
 from memory.tables import same
 from tasks import ingest, load
 from tasks.context import closed_models, declared, open_chat, open_memory
+from tasks.execute import in_loop
 from tasks.ingest import graph_from
 from tasks.kinds import make_study
-from tasks.plan import Artefacts, Plan, in_loop
+from tasks.plan import Artefacts, Plan
 from tasks.start import start
 
 EVERY, THRESHOLD = 5, 0.6

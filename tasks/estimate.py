@@ -51,14 +51,17 @@ from tasks.study import Study
 _HISTORIES = 25
 _TURNS = 4_000
 
-# Stages that ask no model, and on whose artefacts no call depends.
+# Stages on whose artefacts no call depends, and that ask no model, or offline ones. `words` embeds only questions, which
+# `recall` does too; `plant` some hundred texts, which is nothing beside the rest.
 _FREE = frozenset(
     step.STAGE.name
     for step in (
         growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
-        switches, switches_budgets, switches_tables,
+        switches, switches_budgets, switches_tables, words, plant, associate,
     )
 )  # fmt: skip
+# What stages do here instead of their work.
+_INSTEAD = {hubs.STAGE.name: hubs.embedded}
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 
@@ -174,12 +177,13 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     simulation = Simulation(
         holdings, _given(conversations), study.retry_failed, floor=max(floors, default=0.0)
     )
-    reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
+    instead = {**_INSTEAD, load.STAGE.name: lambda work: load.made(conversations)}
 
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         if stage.name in _FREE:
             return [_nothing(work) for work in works]
-        return [perform(reading if stage.name == reading.name else stage, work) for work in works]
+        walked = Stage(stage.name, stage.version, instead.get(stage.name, stage.make))
+        return [perform(walked, work) for work in works]
 
     with _folder() as folder:
         walked = run.model_copy(update={"study": study, "store": str(folder)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,6 +26,10 @@ _SIZES = {
     "query_entities": Span(4, 120),
     "concept_facts": Span(100, 2_000),  # of some fifteen turns
     "reflections": Span(10, 600),
+    "graft_diagnose": Span(10, 60),
+    "graft_probe": Span(40, 200),
+    "graft_plan": Span(40, 800),
+    "graft_verify": Span(10, 200),
 }
 _OTHER = Span(1, 500)
 # The offline extractor's replies have on the average as many tokens as the turn and 90 more: 352 on LongMemEval's
@@ -47,7 +52,22 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
             return '{"correct": true, "why": ""}'
         case "key_facts":
             return '{"reward": 1.0, "why": ""}'
+        case "graft_diagnose":
+            return '{"completeness": 0.0, "reason": ""}'
+        case "graft_probe":
+            return OfflineChat("noun-phrases").complete(request.task, request.inputs)
+        case "graft_plan":
+            return _plan(request.inputs["found"], call_id)
+        case "graft_verify":
+            return '{"passed_indices": [1], "rejections": []}'
     return ""
+
+
+def _plan(found: str, call_id: str) -> str:
+    """A plan of one fact on the first episode that a probe has brought up: as much is asked as ever can be."""
+    shown = [id for _, items in json.loads(found) for id, kind, _, _ in items if kind == "episode"]
+    params = {"fact_text": f"fact {call_id[:12]}", "source_episode_ids": shown[:1]}
+    return json.dumps({"edit_ops": [{"op_type": "CREATE_FACT", "params": params}]})
 
 
 def reply_tokens(request: ChatRequest, said: float, cap: int | None) -> Span:

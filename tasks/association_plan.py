@@ -182,7 +182,7 @@ class AssociationPlan(Plan):
             update={
                 "batch": f"{GRAFT}-{batch.name}",
                 "params": {**work.params, "models": models},
-                "inputs": {**work.inputs, "score": scored},
+                "inputs": {**work.inputs, **({"score": scored} if study.graft_sees_references else {})},
             }
         )
 

@@ -98,8 +98,10 @@ class AssociationStudy(Study):
     def quirks(self) -> tuple[Condition, ...]:
         """GAAMA's published profile with one switch mended, and the improved one with one switch as published.
 
-        They are recalled and not answered. What asks the builder otherwise is left out, unless it is free.
+        They are recalled and not answered. What asks the builder otherwise is left out, unless it is free, and so is
+        what mends a profile that the study does not have.
         """
+        there = {condition.name for condition in self.conditions}
         free = self.models.extractor.startswith("offline:")
         published, improved = (GaamaSettings(**GAAMA_PROFILES[name]) for name in ("published", "improved"))
         arms = []
@@ -108,10 +110,9 @@ class AssociationStudy(Study):
             if old == new or field == "concept_ids" or (field in ASKING_FIELDS and not free):
                 continue
             name = field.replace("_", "-")
-            arms.append(_gaama(f"published-but-{name}", **{field: new}))
-            arms.append(
-                Condition(
-                    system="gaama", profile="improved", name=f"improved-but-{name}", settings={field: old}
-                )
-            )
+            if PUBLISHED in there:
+                arms.append(_gaama(f"published-but-{name}", **{field: new}))
+            if IMPROVED in there:
+                arm = f"improved-but-{name}"
+                arms.append(Condition(system="gaama", profile="improved", name=arm, settings={field: old}))
         return tuple(arms)

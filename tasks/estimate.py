@@ -19,11 +19,14 @@ from memory.systems import find
 from tasks import (
     analyse,
     arena,
+    associate,
     bootstrap,
     extract,
     frontier,
     growth,
+    hubs,
     load,
+    plant,
     score,
     storage,
     switches,
@@ -31,6 +34,7 @@ from tasks import (
     switches_tables,
     waterfall,
     waterfall_types,
+    words,
 )
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
@@ -182,8 +186,8 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         if stage.name in _FREE:
             return [_nothing(work) for work in works]
-        walked = Stage(stage.name, stage.version, instead.get(stage.name, stage.make))
-        return [perform(walked, work) for work in works]
+        here = Stage(stage.name, stage.version, instead.get(stage.name, stage.make))
+        return [perform(here, work) for work in works]
 
     with _folder() as folder:
         walked = run.model_copy(update={"study": study, "store": str(folder)})

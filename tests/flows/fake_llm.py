@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory.prompts import concept_facts, extraction, query_entities, reflections
+from memory.prompts import concept_facts, extraction, graft, query_entities, reflections
 from tasks.prompts import answer, judge, key_facts
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
@@ -22,6 +22,12 @@ _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_
 _QUERY = query_entities.request("x").system
 _CONCEPT_FACTS = concept_facts.request((), ()).system
 _REFLECTIONS = reflections.request(()).system
+_GRAFT = {
+    graft.diagnose("q", "a", ()).system: "graft_diagnose",
+    graft.probe("q", "a", (), None).system: "graft_probe",
+    graft.plan("q", "a", (), (), (), None).system: "graft_plan",
+    graft.verify("q", "a", (), ()).system: "graft_verify",
+}
 _KEY_FACTS = {
     key_facts.request("q", "r", "a", kind).system
     for kind in ("", "memoryarena-travel", "memoryarena-shopping", "memoryarena-search")
@@ -43,6 +49,7 @@ _KINDS = {
     _QUERY: "query",
     _CONCEPT_FACTS: "concept_facts",
     _REFLECTIONS: "reflections",
+    **_GRAFT,
     **dict.fromkeys(_KEY_FACTS, "key_facts"),
     **dict.fromkeys(_EXTRACT, "extract"),
     **dict.fromkeys(_JUDGE, "judge"),
@@ -51,7 +58,7 @@ _KINDS = {
 
 
 def kind_of(request: Request) -> str:
-    """What is asked for: `extract`, `concept_facts`, `reflections`, `query`, `answer`, `judge` or `key_facts`."""
+    """What is asked for: a value of `_KINDS`."""
     system = request.body["messages"][0]["content"]
     assert system in _KINDS, system[:200]
     return _KINDS[system]
@@ -90,6 +97,16 @@ def _concept_facts(text: str, names: list[str]) -> dict[str, Any]:
     return {"facts": [], "concepts": []}
 
 
+def _plan(text: str, names: list[str]) -> dict[str, Any]:
+    """A fact that repeats the first episode that a probe shows."""
+    shown = re.search(r"^\[(ep-[0-9a-f]+)\] \([0-9.]+\) (.*)$", text, re.MULTILINE)
+    if shown is None:
+        return {"chain_of_thought": {}, "edit_ops": []}
+    params = {"fact_text": f"Noted: {shown[2][-60:]}.", "belief": 0.8, "source_episode_ids": [shown[1]]}
+    edit = {"op_type": "CREATE_FACT", "params": params, "root_cause": "not written down"}
+    return {"chain_of_thought": {}, "edit_ops": [edit]}
+
+
 _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "extract": _extraction,
     "concept_facts": _concept_facts,
@@ -97,6 +114,12 @@ _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
     "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
     "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},
+    "graft_diagnose": lambda text, names: {"completeness": len(text) % 2, "reason": "by length"},
+    "graft_probe": lambda text, names: {
+        "analysis_questions": [{"question": f"What of {' '.join(names)}?", "reasoning": "names"}]
+    },
+    "graft_plan": _plan,
+    "graft_verify": lambda text, names: {"passed_indices": [1], "rejections": []},
 }
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from memory.conversation import History, Question
 from memory.errors import CallFailed
 from memory.gaama.graph import ConceptGraph
-from memory.gaama.retrieval import rank
 from memory.gaama.twin import entities_of, entity_twin, hubs, mass_on_hubs
 from memory.models import Vectors
 from memory.systems.gaama import Gaama
@@ -119,16 +118,15 @@ def _recalled(
         twin = memory.with_graph(graph, settings)
         for question in asked:
             try:
-                found = twin.recall_within(question.query(), size)
+                ranking = twin.ranked(question.query())
             except CallFailed:
                 continue
-            vector = twin.graph.vectors.unit(twin.models.embedder.embed([question.text]).vectors[0])
+            found = set(twin.recalled(ranking, size).stands_on) & set(question.evidence)
             yield {
                 "question": question.id,
                 "ppr_weight": weight,
-                "evidence_recall": len(set(found.stands_on) & set(question.evidence))
-                / len(question.evidence),
-                "hub_mass": mass_on_hubs(graph, rank(graph, settings, vector, twin.others).ppr),
+                "evidence_recall": len(found) / len(question.evidence),
+                "hub_mass": mass_on_hubs(graph, ranking.ppr),
             }
 
 

@@ -17,7 +17,7 @@ from memory.gaama.construction import Builder
 from memory.gaama.graph import ConceptGraph, episode_id
 from memory.gaama.packing import line, rendered, trimmed
 from memory.gaama.repairing import GaamaEditing
-from memory.gaama.retrieval import Scored, rank
+from memory.gaama.retrieval import Ranking, Scored, rank
 from memory.gaama.settings import BUILDING_FIELDS, GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Vectors
 from memory.prompts import concept_facts, reflections
@@ -105,15 +105,27 @@ class Gaama:
         Raises:
             CallFailed: If the question has no vector, or as `finish`, where turns still wait.
         """
-        return self.recall_within(query, self.settings.max_words)
+        return self.recall_within(query, [self.settings.max_words])[0]
 
-    def recall_within(self, query: Query, words: int | None) -> Recall:
-        """As `recall`, within a number of words; none is no limit."""
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, for each number of words; see `Budgeted`."""
+        ranking = self.ranked(query)
+        return [self.recalled(ranking, words) for words in sizes]
+
+    def ranked(self, query: Query) -> Ranking:
+        """What a question brings up, before it is trimmed.
+
+        Raises:
+            CallFailed: As `recall`.
+        """
         self.finish()
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
-        found = rank(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
+        return rank(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
+
+    def recalled(self, found: Ranking, words: int | None) -> Recall:
+        """A ranking as a context of at most so many words."""
         shown = trimmed(found.chosen, self.settings, words)
         flags = {
             "replies_failed": self.builder.failed > 0,

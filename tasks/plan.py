@@ -316,8 +316,12 @@ class Plan:
         if name in merges:
             inputs["merge"] = merges[name]
         if params["condition"]["settings"].get("filter") == "after":
-            arm = f"{condition.name}-"
-            beside = [found for other, found in merges.items() if other.startswith(arm) and other != name]
+            # A batch of several histories stands beside itself, too.
+            beside = [
+                found
+                for other, found in merges.items()
+                if other.rpartition("-")[0] == condition.name and (other != name or len(batch.histories) > 1)
+            ]
             inputs |= {f"{BESIDE}-{number:04}": found for number, found in enumerate(beside)}
         return self._work(stage, name, params, inputs)
 

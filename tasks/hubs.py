@@ -11,6 +11,7 @@ import pyarrow as pa
 from memory.conversation import History, Question
 from memory.errors import CallFailed
 from memory.gaama.graph import ConceptGraph
+from memory.gaama.retrieval import weigh
 from memory.gaama.twin import entities_of, entity_twin, hubs, mass_on_hubs
 from memory.models import Vectors
 from memory.systems.gaama import Gaama
@@ -113,20 +114,21 @@ def _recalled(
     memory: Gaama, graph: ConceptGraph, asked: Sequence[Question], size: int
 ) -> Iterator[dict[str, Any]]:
     """For each question and weight the share of its evidence in a context of so many words, and the mass on hubs."""
-    for weight in WEIGHTS:
-        settings = memory.settings.model_copy(update={"ppr_weight": weight})
-        twin = memory.with_graph(graph, settings)
-        for question in asked:
-            try:
-                ranking = twin.ranked(question.query())
-            except CallFailed:
-                continue
-            found = set(twin.recalled(ranking, size).stands_on) & set(question.evidence)
+    twin = memory.with_graph(graph)
+    weighing = {weight: memory.settings.model_copy(update={"ppr_weight": weight}) for weight in WEIGHTS}
+    for question in asked:
+        try:
+            searched = twin.searched(question.query())
+        except CallFailed:
+            continue  # counted where its recall fails
+        for weight, settings in weighing.items():
+            recall = twin.recalled(weigh(graph, settings, searched), size)
+            found = set(recall.stands_on) & set(question.evidence)
             yield {
                 "question": question.id,
                 "ppr_weight": weight,
                 "evidence_recall": len(found) / len(question.evidence),
-                "hub_mass": mass_on_hubs(graph, ranking.ppr),
+                "hub_mass": mass_on_hubs(graph, searched.walked),
             }
 
 

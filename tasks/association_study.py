@@ -42,6 +42,9 @@ class AssociationStudy(Study):
 
     study: Literal["association"] = "association"  # type: ignore[assignment]  # each kind of study names itself
     conditions: tuple[Condition, ...] = Field(CONDITIONS, description="The arms of the study.", min_length=1)
+    runner: Literal["threads", "processes", "dask", "ray"] = Field(
+        "processes", description="Where works are done; here they reckon more than they wait."
+    )
     judge: Literal["paper", "per_type", "key_facts"] = Field(
         "key_facts", description="Share of the reference's key facts; an abstention is right or wrong."
     )

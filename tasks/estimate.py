@@ -55,8 +55,8 @@ from tasks.study import Study
 _HISTORIES = 25
 _TURNS = 4_000
 
-# Stages on whose artefacts no call depends, and that ask no model, or offline ones. `words` embeds only questions, which
-# `recall` does too; `plant` some hundred texts, which is nothing beside the rest.
+# Stages on whose artefacts no call depends, and that ask no model, or offline ones. `words` embeds only questions,
+# which `recall` does too; `plant` some hundred texts, which is nothing beside the rest.
 _FREE = frozenset(
     step.STAGE.name
     for step in (

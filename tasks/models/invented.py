@@ -32,6 +32,12 @@ _SIZES = {
     "graft_verify": Span(10, 200),
 }
 _OTHER = Span(1, 500)
+_ALWAYS = {
+    "judge": '{"correct": true, "why": ""}',
+    "key_facts": '{"reward": 1.0, "why": ""}',
+    "graft_diagnose": '{"completeness": 0.0, "reason": ""}',
+    "graft_verify": '{"passed_indices": [1], "rejections": []}',
+}
 # The offline extractor's replies have on the average as many tokens as the turn and 90 more: 352 on LongMemEval's
 # turns of 261, 126 on LoCoMo's of 32, 106 on the sample's of 17.
 _EXTRACTION = 90
@@ -44,23 +50,13 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
     Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
     """
     match request.task:
-        case "extract" | "query_entities" | "concept_facts" | "reflections":
+        case "extract" | "query_entities" | "concept_facts" | "reflections" | "graft_probe":
             return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "answer":
             return f"answer {call_id[:12]}"
-        case "judge":
-            return '{"correct": true, "why": ""}'
-        case "key_facts":
-            return '{"reward": 1.0, "why": ""}'
-        case "graft_diagnose":
-            return '{"completeness": 0.0, "reason": ""}'
-        case "graft_probe":
-            return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "graft_plan":
             return _plan(request.inputs["found"], call_id)
-        case "graft_verify":
-            return '{"passed_indices": [1], "rejections": []}'
-    return ""
+    return _ALWAYS.get(request.task, "")
 
 
 def _plan(found: str, call_id: str) -> str:

@@ -79,3 +79,17 @@ def test_only_the_judge_can_be_given_a_reference() -> None:
     for builder in builders:
         assert not {"reference", "gold", "evidence", "answer"} & set(inspect.signature(builder).parameters)
     assert "reference" in inspect.signature(judge.request).parameters
+
+
+def test_the_detailed_prompt_shows_question_then_memory_and_allows_a_paragraph_but_no_abstention() -> None:
+    asked = answer.request("Where?", "In Graz.", profile="detailed", question_date=DATE)
+    assert asked.user.startswith("Question: Where?\n\n<memory ")
+    assert DATE not in asked.user
+    assert asked.max_tokens == 512
+    assert "paragraph" in asked.system
+    assert "I don't know" not in asked.system
+
+
+def test_the_detailed_prompt_without_memory_is_the_bare_question() -> None:
+    asked = answer.request("Where?", "", profile="detailed", question_date=DATE)
+    assert asked.user == "Question: Where?"

@@ -54,7 +54,7 @@ class AssociationStudy(Study):
         min_length=1,
     )
     planted: int = Field(
-        100, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
+        50, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
     )
     repair: bool = Field(
         False,

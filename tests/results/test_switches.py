@@ -139,3 +139,18 @@ def test_every_table_is_written_as_markdown_with_a_line_an_arm() -> None:
     assert "+0.200 [+0.200, +0.200]* (3)" in switches.rows[0]
     assert "+50 [+50, +50]* (4)" in switches.rows[0]
     assert [row[2] for row in TEXTS["sweep"](tables["sweep"][0]).rows] == ["10", "no cap (own)"]
+
+
+def test_an_interval_of_one_conversation_and_a_figure_of_no_question_are_dashes() -> None:
+    rows = pd.DataFrame(
+        [
+            *rows_of(("published", "", "null"), None, None),
+            *rows_of(("published", "merge", '"old_wins"'), None, None, context_tokens=150),
+            *rows_of(("published", "max_edges", "10"), None, None, nodes=math.nan),
+        ]
+    )
+    alone = Sampling({"q0": "c", "q1": "c"}, resamples=200)
+    (line,) = TEXTS["switches"](switch_table(rows, ARMS, alone)).rows
+    assert line[-1] == "+50 [–, –] (2)"
+    assert "– [–, –] (0)" in line
+    assert "nan" not in str(TEXTS["sweep"](sweep_table(rows, ARMS, FEW)).rows)

@@ -23,7 +23,9 @@ TITLES = {
     "hub_share": "paths through hubs",
     "nodes": "nodes",
 }
-_DIFFERENCE = "difference [95 % interval], n pairs; * has a p below .05 after Holm over the table"
+_DIFFERENCE = (
+    "difference [95 % interval], n pairs; * has a p below .05 after Holm over the rows of its figure"
+)
 
 
 def switch_text(table: pd.DataFrame) -> PaperTable:

@@ -35,7 +35,7 @@ def print_switches(folder: Path) -> None:
 
 def _largest(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of the switches of each profile that move the figure most, largest first."""
-    moving = table[(table["figure"] == _BY) & (table["difference"] != 0)]
+    moving = table[(table["figure"] == _BY) & (table["difference"].abs() > 0)]
     by_size = moving.sort_values("difference", key=abs, ascending=False, kind="stable")
     chosen = by_size.groupby("base", sort=False).head(MOST)[["base", "field"]]
     return chosen.merge(table, on=["base", "field"], how="left")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tasks.models.ledger import Ledger
+from tasks.runs import write_run
 from tests.flows.in_process import called
 from tests.flows.own_folder import HOSTILE, own_folder
 from tests.flows.study_in_loop import conditions, run_in_loop
@@ -89,6 +90,10 @@ def test_ask_of_a_run_asks_its_own_memory_and_models(
     assert "it has flat, graph" in told
     assert called(monkeypatch, *words, "--models", "openai") == 2
     assert "whose models are asked" in capsys.readouterr().err
+    explained = run.run.study.model_copy(update={"explain": True})
+    write_run(run.folder, run.run.model_copy(update={"study": explained}))
+    assert called(monkeypatch, *words, "--system", "flat") == 0
+    assert json.loads(capsys.readouterr().out)["condition"] == "flat"
 
 
 @pytest.mark.parametrize(

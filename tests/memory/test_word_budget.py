@@ -1,4 +1,4 @@
-"""How many words a context of turns may have: it takes turns, best first, and ends before the first that does not fit."""
+"""How many words a context of turns may have: best first, ended before the first turn that does not fit."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.association_study import CONDITIONS
 from tests.flows.own_folder import own_folder
 from tests.flows.study_in_loop import conditions, run_in_loop
 
@@ -47,11 +48,14 @@ def arena_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study with a repair; some figures of so few questions have no interval."""
+    """A study with a repair and an arm for each table; some figures of so few questions have no interval."""
+    needed = ("rag", "gaama", "gaama-semantic", "gaama-improved")
     return run_in_loop(
         tmp_path_factory.mktemp("association"),
         study="association",
+        conditions=[arm for arm in CONDITIONS if arm.name in needed],
         limit=3,
+        noise_runs=1,
         repair=True,
         planted=3,
         words=(100, 1000),

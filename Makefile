@@ -12,8 +12,10 @@ PORT ?= 4200
 server: .venv/installed
 	$(BIN)/palimpsest serve --port $(PORT)
 
+# In two processes, a file of tests in one of them, with what its tests share. In the order of collection, for the
+# files of few tests are the slow ones: with most tests first, one process would be left with them at the end.
 test: .venv/tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # With the tests that drive a real Chromium: Debian's own, installed where apt-get may; without one they are skipped.
 test-all: .venv/tested

@@ -16,15 +16,10 @@ def print_association(folder: Path) -> None:
     """Print the tables of an association run."""
     evidence = pd.read_parquet(folder / "evidence_by_words.parquet")
     print_table(as_table(association.evidence_text(evidence)))
-    differences = pd.read_parquet(folder / "evidence_differences.parquet")
-    if len(differences):
-        print_table(
-            as_table(association.difference_text(differences, "differences", "Evidence recall, A minus B."))
-        )
-    quirks = pd.read_parquet(folder / "quirks.parquet")
-    if len(quirks):
-        title = "One switch of GAAMA's profile as in the other profile, minus the profile: evidence recall."
-        print_table(as_table(association.difference_text(quirks, "quirks", title)))
+    for name, caption in association.DIFFERENCES.items():
+        found = pd.read_parquet(folder / f"{name}.parquet")
+        if len(found):
+            print_table(as_table(association.difference_text(found, name, caption)))
     hubs = pd.read_parquet(folder / "hub_summary.parquet")
     if len(hubs):
         print_table(_hubs(hubs))

@@ -292,7 +292,8 @@ def fetch(
 
 @app.command()
 def validate(
-    file: Annotated[Path, typer.Argument(help="A benchmark file.")], json: JsonOption = False
+    file: Annotated[Path, typer.Argument(help="A benchmark file, or a folder of one's own conversations.")],
+    json: JsonOption = False,
 ) -> None:
     """Read a benchmark file strictly and say what is in it."""
     if json:

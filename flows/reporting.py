@@ -21,9 +21,10 @@ from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
+from flows.switches_report import print_switches
 from flows.waterfall_report import print_waterfall
 from memory.errors import BadInput
-from results import rendering
+from results import history_sizes, rendering
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
@@ -50,12 +51,16 @@ def print_run(folder: Path) -> None:
     """Print a run's headline, what is missing in it, what it has cost, and where its tables lie."""
     run = read_run(folder)
     console.print(Text.assemble((run.study.study, "bold"), f" on {run.variant}"))
-    print_tables(folder)
+    if (folder / "history_sizes.parquet").exists():
+        print_table(_sizes(folder))
+    if run.asks:
+        print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)
     if isinstance(run.study, AssociationStudy):
         print_association(folder)
     print_arena(folder)
+    print_switches(folder)
     print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {
@@ -67,6 +72,17 @@ def print_run(folder: Path) -> None:
             console.print(Text(f"{stage}: " + ", ".join(f"{n} {name}" for name, n in bad.items())))
     print_cost(run)
     console.print(Text(f"Parquet: {folder}"), soft_wrap=True)
+
+
+def _sizes(folder: Path) -> Table:
+    """What the memories of one's own conversations come to."""
+    table = Table(title=history_sizes.CAPTION, title_justify="left", box=box.SIMPLE)
+    for name in history_sizes.HEADER:
+        table.add_column(name, justify="left" if name == "condition" else "right")
+    tables = (run_table(folder, name) for name in ("history_sizes", "history_growth"))
+    for row in history_sizes.size_rows(*tables):
+        table.add_row(*map(Text, row))
+    return table
 
 
 def print_tables(folder: Path) -> None:
@@ -91,6 +107,10 @@ def print_types(folder: Path, *, as_markdown: bool) -> None:
     Raises:
         BadInput: If the run has no tables yet.
     """
+    if (folder / "history_sizes.parquet").exists() and not (folder / "metrics.parquet").exists():
+        raise BadInput(
+            f"{folder}: its conversations came without questions, so that there is nothing by type"
+        )
     metrics = _metrics(folder)
     conditions = list(dict.fromkeys(metrics["condition"]))
     header = ["type", "n", *conditions]

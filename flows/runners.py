@@ -14,8 +14,8 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from memory.errors import BadInput
+from tasks.execute import Execute
 from tasks.orchestrate import in_prefect
-from tasks.plan import Execute
 from tasks.study import Study
 
 WORKERS = 2

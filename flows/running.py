@@ -24,8 +24,9 @@ from tasks.models.prices import read_prices
 from tasks.prompts.judge import Judge
 from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
-from tasks.study import Study, condition_fields, read_study
+from tasks.study import Study, condition_fields
 from tasks.thresholds import read_thresholds
+from tasks.toml_file import read_fields
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -49,7 +50,7 @@ def study_of(
     Raises:
         BadInput: Naming the field or option that is wrong.
     """
-    made = read_study(file) if file else {}
+    made = read_fields(file) if file else {}
     if file:
         make_study(made, f"{file}: ")  # on its own, so that a fault is named where it stands
     made |= {name: value for name, value in fields.items() if value is not None}

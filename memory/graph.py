@@ -156,9 +156,11 @@ class MemoryGraph:
 
     def incident(self, node: str) -> list[Edge]:
         """The edges in and out of a node, oldest first; a self-loop once."""
-        ends = chain(self.topology.out_edges(node, data=True), self.topology.in_edges(node, data=True))
-        found: dict[int, Edge] = {data["it"].order: data["it"] for _, _, data in ends}
-        return [edge for _, edge in sorted(found.items())]
+        ends: Iterable[tuple[str, str, Edge]] = chain(
+            self.topology.out_edges(node, data="it"), self.topology.in_edges(node, data="it")
+        )
+        found = {edge.order: edge for _, _, edge in ends}
+        return [found[order] for order in sorted(found)]
 
     def edges_between(self, nodes: Iterable[str]) -> list[Edge]:
         """The edges whose two ends are among some nodes, oldest first."""

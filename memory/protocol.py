@@ -149,8 +149,8 @@ class Finishing(Protocol):
 class Budgeted(Protocol):
     """A system that can recall within a number of words, so that systems of other units are compared alike."""
 
-    def recall_within(self, query: Query, words: int | None) -> Recall:
-        """As `recall`, with a context whose items have at most so many words; none is no limit."""
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, once for each number of words that the context's items may have at most; none is no limit."""
 
 
 @runtime_checkable

@@ -98,6 +98,8 @@ def expand(graph: MemoryGraph, roots: Sequence[Root], queries: Vectors) -> Subgr
                 if end not in found and len(found) < settings.max_nodes:
                     found[end] = Found(end, here.depth + 1, here.score / 2, here.id)
                     waiting.append(found[end])
+            if len(found) == settings.max_nodes and settings.edges != "walked":
+                break  # a hub has thousands of edges more, and none of them is shown
     edges = list(walked.values()) if settings.edges == "walked" else graph.edges_between(found)
     if settings.max_edges is not None:
         scores = {node: here.score for node, here in found.items()}

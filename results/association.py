@@ -6,7 +6,8 @@ is said in `NOTES` (facts on GAAMA, sections 9 and 11).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -54,6 +55,12 @@ NOTES = (
     "categories: in LoCoMo's numbering they read 67.1, 55.5, 51.2, 72.9, overall 66.9. No printed row may be ranked "
     "with ours."
 )
+
+DIFFERENCES = {
+    "evidence_differences": "Evidence recall within so many words, A minus B.",
+    "quirks": "What a switch is worth: the profile with it as in the other profile, minus the profile.",
+}
+"""The tables of paired differences, with what each shows."""
 
 Sampling = Mapping[str, int]
 
@@ -203,12 +210,17 @@ def table_3(metrics: pd.DataFrame, conditions: Sequence[str], **sampling: int) -
     for system, cells in PRINTED_3.items():
         for category, cell in zip((*CATEGORIES, "overall"), cells, strict=True):
             lines.append({"system": system, "source": "printed", "category": category, "mean": cell})
+    return table_3_text(pd.DataFrame(lines))
+
+
+def table_3_text(data: pd.DataFrame) -> PaperTable:
+    """The table `gaama_table_3` as text."""
     return PaperTable(
         name="gaama_table_3",
         caption=f"Mean reward in percent by category, with 95 % intervals over conversations. {NOTES}",
-        data=pd.DataFrame(lines),
+        data=data,
         header=("System", "Source", *CATEGORIES, "overall"),
-        rows=tuple(_cells(lines)),
+        rows=tuple(_cells(data.to_dict("records"))),
     )
 
 
@@ -216,7 +228,7 @@ def _percent(estimate: dict[str, Any]) -> dict[str, Any]:
     return {name: 100 * v if name in ("mean", "sem", "low", "high") else v for name, v in estimate.items()}
 
 
-def _cells(lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _cells(lines: Sequence[Mapping[Hashable, Any]]) -> Iterator[tuple[str, ...]]:
     systems = dict.fromkeys((line["system"], line["source"]) for line in lines)
     for system, source in systems:
         own = {
@@ -225,12 +237,12 @@ def _cells(lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
         yield system, source, *(_cell(own.get(category)) for category in (*CATEGORIES, "overall"))
 
 
-def _cell(line: Mapping[str, Any] | None) -> str:
-    if line is None:
+def _cell(line: Mapping[Hashable, Any] | None) -> str:
+    if line is None or math.isnan(line["mean"]):
         return "-"
-    if "n" not in line:
+    if line["source"] == "printed":
         return f"{line['mean']:.1f}"
-    return f"{line['mean']:.1f} [{line['low']:.1f}, {line['high']:.1f}] ({line['n']:,})"
+    return f"{line['mean']:.1f} [{line['low']:.1f}, {line['high']:.1f}] ({line['n']:,.0f})"
 
 
 def table_4(measured: pd.DataFrame, faithful: pd.DataFrame) -> PaperTable:
@@ -242,10 +254,16 @@ def table_4(measured: pd.DataFrame, faithful: pd.DataFrame) -> PaperTable:
         {"source": "printed", "type": category, **dict(zip(columns, cells, strict=True))}
         for category, cells in PRINTED_4.items()
     ]
+    return table_4_text(pd.DataFrame(lines), faithful)
+
+
+def table_4_text(data: pd.DataFrame, faithful: pd.DataFrame) -> PaperTable:
+    """The table `graft_table_4` as text, with what `graft_attribution` says of it."""
+    columns = ("n", "edits", "noise", "gain", "loss", "net")
     return PaperTable(
         name="graft_table_4",
         caption=f"What the repair changed, in percentage points of reward. {exceeds_noise(faithful).sentence}",
-        data=pd.DataFrame(lines),
+        data=data,
         header=("Category", "Source", *columns),
         rows=tuple(
             (
@@ -255,7 +273,7 @@ def table_4(measured: pd.DataFrame, faithful: pd.DataFrame) -> PaperTable:
                 f"{line['edits']:,.0f}",
                 *(f"{line[name]:+.1f}" for name in columns[2:]),
             )
-            for line in lines
+            for line in data.to_dict("records")
         ),
     )
 
@@ -265,29 +283,35 @@ def table_5(metrics: pd.DataFrame, a: str, b: str) -> PaperTable:
     left, right = (metrics[metrics["condition"] == name].set_index("question") for name in (a, b))
     delta = 100 * (left["judge"] - right["judge"].reindex(left.index))
     paired = pd.DataFrame({"history": left["history"], "type": left["type"], "delta": delta})
-    lines: list[dict[str, Any]] = []
-    text: list[tuple[str, ...]] = []
+    lines = []
     for history, rows in paired.groupby("history", sort=False):
-        cells = {category: rows.loc[rows["type"] == category, "delta"] for category in CATEGORIES}
-        cells["overall"] = rows["delta"]
-        for category, some in cells.items():
-            lines.append(
-                {
-                    "history": history,
-                    "category": category,
-                    "n": int(some.notna().sum()),
-                    "difference": some.mean(),
-                }
-            )
-        printed = PRINTED_5.get(str(history))
-        shown = [f"{some.mean():+.1f}" if some.notna().any() else "-" for some in cells.values()]
-        beside = ["-" if cell is None else f"{cell:+.1f}" for cell in printed or [None] * 5]
-        text.append((str(history), *(f"{own} ({other})" for own, other in zip(shown, beside, strict=True))))
+        for category in (*CATEGORIES, "overall"):
+            some = rows.loc[(rows["type"] == category) | (category == "overall"), "delta"]
+            pair = {"a": a, "b": b, "history": history, "category": category}
+            lines.append({**pair, "n": int(some.notna().sum()), "difference": some.mean()})
+    return table_5_text(pd.DataFrame(lines))
+
+
+def table_5_text(data: pd.DataFrame) -> PaperTable:
+    """The table `gaama_table_5` as text."""
+    text = []
+    for history, rows in data.groupby("history", sort=False):
+        own = rows.set_index("category")["difference"]
+        printed = PRINTED_5.get(str(history)) or (None,) * (len(CATEGORIES) + 1)
+        cells = (
+            f"{_points(own[category])} ({_points(cell)})"
+            for category, cell in zip((*CATEGORIES, "overall"), printed, strict=True)
+        )
+        text.append((str(history), *cells))
     return PaperTable(
         name="gaama_table_5",
-        caption=f"Reward of {a} minus {b} in percentage points, by conversation and category; in brackets what the "
-        "paper prints (other models; four rows are not known).",
-        data=pd.DataFrame(lines),
+        caption=f"Reward of {data['a'].iloc[0]} minus {data['b'].iloc[0]} in percentage points, by conversation and "
+        "category; in brackets what the paper prints (other models; four rows are not known).",
+        data=data,
         header=("Conversation", *CATEGORIES, "overall"),
         rows=tuple(text),
     )
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:+.1f}"

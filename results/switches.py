@@ -116,14 +116,16 @@ def _columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def switch_table(rows: pd.DataFrame, arms: Sequence[Switched], sampling: Sampling) -> pd.DataFrame:
-    """A row a switch and figure: the arm minus its profile, paired by question, with Holm's p over the table."""
-    return _adjusted(_against_own(rows, [arm for arm in arms if "switch" in arm.uses], sampling))
+    """A row a switch and figure: the arm minus its profile, paired by question, with Holm's p by figure."""
+    return _adjusted(
+        _against_own(rows, [arm for arm in arms if "switch" in arm.uses], sampling), sampling.resamples
+    )
 
 
 def rule_table(
     rows: pd.DataFrame, types: pd.Series, arms: Sequence[Switched], sampling: Sampling
 ) -> pd.DataFrame:
-    """A row a type, profile, merge rule and figure: the rule minus the profile's own, with Holm's p over the table.
+    """A row a type, profile, merge rule and figure: the rule minus the profile's own, with Holm's p by figure.
 
     Args:
         rows: One row a question and arm.
@@ -137,7 +139,7 @@ def rule_table(
     tables = [
         _against_own(part, rules, sampling).assign(type=kind) for kind, part in parts.items() if len(part)
     ]
-    return _adjusted(pd.concat(tables, ignore_index=True))
+    return _adjusted(pd.concat(tables, ignore_index=True), sampling.resamples)
 
 
 def sweep_table(rows: pd.DataFrame, arms: Sequence[Switched], sampling: Sampling) -> pd.DataFrame:
@@ -155,7 +157,7 @@ def sweep_table(rows: pd.DataFrame, arms: Sequence[Switched], sampling: Sampling
 
 
 def budget_table(rows: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
-    """A row a profile, budget and figure: the graph minus flat retrieval, with Holm's p over the table."""
+    """A row a profile, budget and figure: the graph minus flat retrieval, with Holm's p by figure."""
     lines: list[dict[str, Any]] = []
     for key, here in rows.groupby(["profile", "unit", "budget"], sort=False):
         sides = {
@@ -164,7 +166,7 @@ def budget_table(rows: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
         found = sampling.differences(sides["graph"], sides["flat"].reindex(sides["graph"].index))
         named = dict(zip(("profile", "unit", "budget"), key, strict=True))
         lines += [{**named, "figure": figure, **asdict(each)} for figure, each in found.items()]
-    return _adjusted(pd.DataFrame(lines).rename(columns={"a": "graph", "b": "flat"}))
+    return _adjusted(pd.DataFrame(lines).rename(columns={"a": "graph", "b": "flat"}), sampling.resamples)
 
 
 def _against_own(rows: pd.DataFrame, arms: Sequence[Switched], sampling: Sampling) -> pd.DataFrame:
@@ -228,5 +230,7 @@ def _number(value: str) -> float | None:
     return None if read is None else float(read)
 
 
-def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(p_holm=holm(table["p"].tolist()))
+def _adjusted(table: pd.DataFrame, resamples: int) -> pd.DataFrame:
+    """With p after Holm over the rows of each figure; a p of zero counts as the smallest that can be known."""
+    known = table["p"].clip(lower=2 / resamples)
+    return table.assign(p_holm=known.groupby(table["figure"]).transform(lambda p: holm(p.tolist())))

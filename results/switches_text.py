@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,9 @@ TITLES = {
     "hub_share": "paths through hubs",
     "nodes": "nodes",
 }
-_DIFFERENCE = "difference [95 % interval], n pairs; * has a p below .05 after Holm over the table"
+_DIFFERENCE = (
+    "difference [95 % interval], n pairs; * has a p below .05 after Holm over the rows of its figure"
+)
 
 
 def switch_text(table: pd.DataFrame) -> PaperTable:
@@ -94,19 +97,25 @@ def _cell(line: Mapping[Any, Any], sides: tuple[str, ...]) -> str:
     before = " / ".join(_rounded(float(line[side]), wide) for side in sides)
     star = "*" if line["p_holm"] < 0.05 else ""
     if wide:
-        said = f"{line['difference']:+,.0f} [{line['low']:+,.0f}, {line['high']:+,.0f}]"
+        difference, low, high = (_change(float(line[name])) for name in ("difference", "low", "high"))
+        said = f"{difference} [{low}, {high}]"
     else:
         said = f"{signed(line['difference'])} {interval(line['low'], line['high'], sign=True)}"
     return f"{before + ': ' if before else ''}{said}{star} ({line['n']:,})"
 
 
 def _rounded(value: float, wide: bool) -> str:
-    return f"{value:,.0f}" if wide else number(value)
+    return f"{value:,.0f}" if wide and not math.isnan(value) else number(value)
+
+
+def _change(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:+,.0f}"
 
 
 def _mean(part: pd.DataFrame, figure: str) -> str:
     mean: Any = part.loc[part["figure"] == figure, "mean"].item()
-    return f"{mean:,.1f}" if figure in ("context_tokens", "nodes") else number(float(mean))
+    wide = figure in ("context_tokens", "nodes") and not math.isnan(mean)
+    return f"{mean:,.1f}" if wide else number(float(mean))
 
 
 def _amount(value: Any, *, own: bool) -> str:

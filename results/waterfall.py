@@ -9,7 +9,8 @@ answer, as when it must be counted, computed or inferred, or where the answer is
 memory: fewer than three letters and digits, or a bare yes or no, would be found by chance. *All* evidence turns are
 wanted, for such an answer needs all; only where some say the short answer, these alone (of two turns that say how old
 the cat was and is, the second; on LongMemEval oracle that narrows 27 questions, 23 of them rightly, and 4 counts
-because a turn says the number of something else). How many evidence turns there are at each step, wanted or not, is kept beside it.
+because a turn says the number of something else). How many evidence turns there are at each step, wanted or not, is
+kept beside it.
 
 | step | `answer` is there | an evidence turn is there |
 |---|---|---|
@@ -28,7 +29,8 @@ beyond what the context shows). A system that takes no extractions has no step i
 The cause is named after the step that follows the *last* one that has what is tracked, so that what was lost at one
 step and found by another way is not called lost: an answer that is right counts as answered, whatever came before.
 `regained` says that such a step came before. `not recalled` of a system without the step in_memory may be a loss in
-its memory.
+its memory. A memory that takes turns apart may show a part of an evidence turn that is not the part wanted: of tracked
+evidence, its `misread` is what the answerer lost at most. `texts_held` and `texts_shown` say how much was shown.
 """
 
 from __future__ import annotations

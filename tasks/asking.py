@@ -79,7 +79,9 @@ def ask(run: Run, condition: Condition, history: History, question: str, date: d
     conversations = Conversations(
         run.study.benchmark, run.variant, run.sha256, {history.id: history}, (asked,)
     )
-    study = run.study.model_copy(update={"conditions": (condition,), "shared": "", "max_failed": 1.0})
+    study = run.study.model_copy(
+        update={"conditions": (condition,), "shared": "", "max_failed": 1.0, "explain": False}
+    )
     asking = run.model_copy(update={"name": f"ask-{run.name}", "study": study})
     reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
 

@@ -62,16 +62,10 @@ def make(work: Work) -> Made:
 
 
 def _difference_texts(differences: pd.DataFrame, quirks: pd.DataFrame) -> Iterator[PaperTable]:
-    if len(differences):
-        yield association.difference_text(
-            differences, "evidence_differences", "Evidence recall within so many words, A minus B."
-        )
-    if len(quirks):
-        yield association.difference_text(
-            quirks,
-            "quirks",
-            "What a switch is worth: the profile with it as in the other profile, minus the profile.",
-        )
+    found = {"evidence_differences": differences, "quirks": quirks}
+    for name, table in found.items():
+        if len(table):
+            yield association.difference_text(table, name, association.DIFFERENCES[name])
 
 
 def _parts(work: Work, prefix: str, table: str, schema: pa.Schema | None = None) -> pd.DataFrame:
@@ -144,4 +138,4 @@ def _attribution(
     return attribution.attribution(rows), faithful
 
 
-STAGE = Stage("associate", 1, make)
+STAGE = Stage("associate", 2, make)

@@ -8,6 +8,7 @@ from pathlib import Path
 from memory.repair.graft import Graft
 from memory.repair.settings import GRAFT_PROFILES
 from memory.systems import find
+from results.schemas import TURNS
 from tasks import (
     answer,
     associate,
@@ -28,8 +29,10 @@ from tasks import (
 )
 from tasks.association_study import GRAFT, IMPROVED, PUBLISHED, AssociationStudy
 from tasks.context import declared
+from tasks.execute import Execute
+from tasks.load import histories_of
 from tasks.models.catalogue import BUNDLES
-from tasks.plan import Batch, Execute, Plan
+from tasks.plan import Batch, Plan
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run
 from tasks.stage import Artefact, Stage, Work
@@ -71,10 +74,12 @@ class AssociationPlan(Plan):
         builders: dict[str, Condition] = {}
         works: dict[str, Work] = {}
         built_as: dict[str, str] = {}
+        histories = histories_of(base["load"].read(self._folder, "turns", TURNS))
+        in_order = all(h.sessions == merge.in_order(h, {"session_order": "date"}) for h in histories.values())
         for condition in (*self._study.conditions, *self._association.quirks()):
             if not merge.built_beforehand(find(condition.system)):
                 continue
-            builder = builders.setdefault(self._build_key(condition), condition)
+            builder = builders.setdefault(self._build_key(condition, in_order=in_order), condition)
             for batch in batches:
                 name = f"{builder.name}-{batch.name}"
                 built_as[f"{condition.name}-{batch.name}"] = name
@@ -83,10 +88,12 @@ class AssociationPlan(Plan):
         made = {found.batch: found for found in self._stage(merge.STAGE, list(works.values()))}
         return {arm: made[name] for arm, name in built_as.items()}
 
-    def _build_key(self, condition: Condition) -> str:
-        """What arms have in common that are built alike."""
+    def _build_key(self, condition: Condition, *, in_order: bool) -> str:
+        """What arms have in common that are built alike; with sessions in order of time, no order differs."""
         arm = self._study.arm(condition)
-        fields = getattr(find(condition.system), "built_by", arm["settings"])
+        fields = set(getattr(find(condition.system), "built_by", arm["settings"]))
+        if in_order:
+            fields -= {"session_order"}
         return repr((condition.system, sorted((name, arm["settings"][name]) for name in fields)))
 
     # What needs no answer
@@ -181,7 +188,7 @@ class AssociationPlan(Plan):
             update={
                 "batch": f"{GRAFT}-{batch.name}",
                 "params": {**work.params, "models": models},
-                "inputs": {**work.inputs, "score": scored},
+                "inputs": {**work.inputs, **({"score": scored} if study.graft_sees_references else {})},
             }
         )
 

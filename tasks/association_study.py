@@ -43,6 +43,9 @@ class AssociationStudy(Study):
 
     study: Literal["association"] = "association"  # type: ignore[assignment]  # each kind of study names itself
     conditions: tuple[Condition, ...] = Field(CONDITIONS, description="The arms of the study.", min_length=1)
+    runner: Literal["threads", "processes", "dask", "ray"] = Field(
+        "processes", description="Where works are done; here they reckon more than they wait."
+    )
     judge: Judge = Field(
         "key_facts", description="Share of the reference's key facts; an abstention is right or wrong."
     )
@@ -52,7 +55,7 @@ class AssociationStudy(Study):
         min_length=1,
     )
     planted: int = Field(
-        100, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
+        50, ge=0, description="Faults that are planted to see what the repair mends, over all conversations."
     )
     repair: bool = Field(
         False,
@@ -99,8 +102,10 @@ class AssociationStudy(Study):
     def quirks(self) -> tuple[Condition, ...]:
         """GAAMA's published profile with one switch mended, and the improved one with one switch as published.
 
-        They are recalled and not answered. What asks the builder otherwise is left out, unless it is free.
+        They are recalled and not answered. What asks the builder otherwise is left out, unless it is free, and so is
+        what mends a profile that the study does not have.
         """
+        there = {condition.name for condition in self.conditions}
         free = self.models.extractor.startswith("offline:")
         published, improved = (GaamaSettings(**GAAMA_PROFILES[name]) for name in ("published", "improved"))
         arms = []
@@ -109,10 +114,9 @@ class AssociationStudy(Study):
             if old == new or field == "concept_ids" or (field in ASKING_FIELDS and not free):
                 continue
             name = field.replace("_", "-")
-            arms.append(_gaama(f"published-but-{name}", **{field: new}))
-            arms.append(
-                Condition(
-                    system="gaama", profile="improved", name=f"improved-but-{name}", settings={field: old}
-                )
-            )
+            if PUBLISHED in there:
+                arms.append(_gaama(f"published-but-{name}", **{field: new}))
+            if IMPROVED in there:
+                arm = f"improved-but-{name}"
+                arms.append(Condition(system="gaama", profile="improved", name=arm, settings={field: old}))
         return tuple(arms)

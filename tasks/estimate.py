@@ -19,10 +19,14 @@ from memory.systems import find
 from tasks import (
     analyse,
     arena,
+    associate,
     bootstrap,
     extract,
     frontier,
+    growth,
+    hubs,
     load,
+    plant,
     score,
     storage,
     switches,
@@ -30,9 +34,11 @@ from tasks import (
     switches_tables,
     waterfall,
     waterfall_types,
+    words,
 )
 from tasks.benchmarks.limits import limit
 from tasks.context import simulated
+from tasks.execute import Incomplete
 from tasks.load import content_id, conversations_of
 from tasks.models.bundles import simulated_chat_model
 from tasks.models.foreseen import Heading, Line, Lines, Span, dollars
@@ -40,7 +46,6 @@ from tasks.models.gateway import Place
 from tasks.models.holdings import Holdings, holdings_of
 from tasks.models.prices import Prices, list_prices
 from tasks.models.simulated import Simulation
-from tasks.plan import Incomplete
 from tasks.runs import Run, write_run
 from tasks.stage import Artefact, DamagedPart, Stage, Work, intact, perform
 from tasks.start import plan_of, prepare
@@ -50,14 +55,17 @@ from tasks.study import Study
 _HISTORIES = 25
 _TURNS = 4_000
 
-# Stages that ask no model, and on whose artefacts no call depends.
+# Stages on whose artefacts no call depends, and that ask no model, or offline ones. `words` embeds only questions,
+# which `recall` does too; `plant` some hundred texts, which is nothing beside the rest.
 _FREE = frozenset(
     step.STAGE.name
     for step in (
-        score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
-        switches, switches_budgets, switches_tables,
+        growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
+        switches, switches_budgets, switches_tables, words, plant, associate,
     )
 )  # fmt: skip
+# What stages do here instead of their work.
+_INSTEAD = {hubs.STAGE.name: hubs.embedded}
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 
@@ -136,7 +144,7 @@ def estimate(
 
 def _sample(everything: Conversations, histories: int | None, seed: int) -> Conversations:
     """So many questions with their histories, or everything where it does not have more histories."""
-    if len(everything.histories) <= (histories or _HISTORIES):
+    if len(everything.histories) <= (histories or _HISTORIES) or not everything.questions:
         return everything
     some = limit(everything, histories or _HISTORIES, seed)
     turns = sum(len(session.turns) for history in some.histories.values() for session in history.sessions)
@@ -173,12 +181,13 @@ def _walk(run: Run, conversations: Conversations, holdings: Holdings) -> Lines:
     simulation = Simulation(
         holdings, _given(conversations), study.retry_failed, floor=max(floors, default=0.0)
     )
-    reading = Stage(load.STAGE.name, load.STAGE.version, lambda work: load.made(conversations))
+    instead = {**_INSTEAD, load.STAGE.name: lambda work: load.made(conversations)}
 
     def execute(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
         if stage.name in _FREE:
             return [_nothing(work) for work in works]
-        return [perform(reading if stage.name == reading.name else stage, work) for work in works]
+        here = Stage(stage.name, stage.version, instead.get(stage.name, stage.make))
+        return [perform(here, work) for work in works]
 
     with _folder() as folder:
         walked = run.model_copy(update={"study": study, "store": str(folder)})

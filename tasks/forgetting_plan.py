@@ -26,8 +26,9 @@ from tasks import (
     storage,
 )
 from tasks.context import declared, query_prompt_hash
+from tasks.execute import Execute
 from tasks.forgetting_study import OF_IMPORTANCE, ForgettingStudy, PolicyChoice
-from tasks.plan import Artefacts, Batch, Execute, Plan
+from tasks.plan import Artefacts, Batch, Plan
 from tasks.runs import Run
 from tasks.stage import Artefact, Work
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 from memory.conversation import History, Question
 from memory.errors import CallFailed
 from memory.gaama.graph import ConceptGraph
-from memory.gaama.retrieval import rank
+from memory.gaama.retrieval import weigh
 from memory.gaama.twin import entities_of, entity_twin, hubs, mass_on_hubs
+from memory.models import Vectors
 from memory.systems.gaama import Gaama
 from results.tables import from_rows
 from tasks.load import loaded
@@ -68,14 +69,30 @@ def make(work: Work) -> Made:
     return Made({"hubs": from_rows(sizes, HUBS), "hub_rows": from_rows(rows, ROWS)}, {"ok": len(rows)})
 
 
+def embedded(work: Work) -> Made:
+    """The part of `make` that is paid for: the entities are embedded, and that is all."""
+    histories = loaded(work)[0]
+    for name, open_one in memories(work):
+        memory = open_one()
+        if isinstance(memory, Gaama):
+            _named(memory, histories[name])
+    return Made({}, {})
+
+
 def _twins(memory: Gaama, history: History) -> Iterator[tuple[str, ConceptGraph]]:
     yield "concepts", memory.graph
+    mentioned, vectors = _named(memory, history)
+    yield "entities", entity_twin(memory.graph, mentioned, vectors)
+
+
+def _named(memory: Gaama, history: History) -> tuple[dict[str, list[str]], dict[str, Vectors]]:
+    """What mentions each entity, and the vectors of those that have one."""
     speakers = {turn.speaker.lower(): turn.speaker for turn in history.turns}
     mentioned = entities_of(memory.graph, lambda text: _entities(text, speakers))
     names = list(mentioned)
-    embedded = memory.models.embedder.embed(names)
-    vectors = {name: embedded.vectors[row] for row, name in enumerate(names) if row not in embedded.failures}
-    yield "entities", entity_twin(memory.graph, mentioned, vectors)
+    found = memory.models.embedder.embed(names)
+    vectors = {name: found.vectors[row] for row, name in enumerate(names) if row not in found.failures}
+    return mentioned, vectors
 
 
 def _entities(text: str, speakers: dict[str, str]) -> Sequence[str]:
@@ -97,21 +114,21 @@ def _recalled(
     memory: Gaama, graph: ConceptGraph, asked: Sequence[Question], size: int
 ) -> Iterator[dict[str, Any]]:
     """For each question and weight the share of its evidence in a context of so many words, and the mass on hubs."""
-    for weight in WEIGHTS:
-        settings = memory.settings.model_copy(update={"ppr_weight": weight})
-        twin = memory.with_graph(graph, settings)
-        for question in asked:
-            try:
-                found = twin.recall_within(question.query(), size)
-            except CallFailed:
-                continue
-            vector = twin.graph.vectors.unit(twin.models.embedder.embed([question.text]).vectors[0])
+    twin = memory.with_graph(graph)
+    weighing = {weight: memory.settings.model_copy(update={"ppr_weight": weight}) for weight in WEIGHTS}
+    for question in asked:
+        try:
+            searched = twin.searched(question.query())
+        except CallFailed:
+            continue  # counted where its recall fails
+        for weight, settings in weighing.items():
+            recall = twin.recalled(weigh(graph, settings, searched), size)
+            found = set(recall.stands_on) & set(question.evidence)
             yield {
                 "question": question.id,
                 "ppr_weight": weight,
-                "evidence_recall": len(set(found.stands_on) & set(question.evidence))
-                / len(question.evidence),
-                "hub_mass": mass_on_hubs(graph, rank(graph, settings, vector, twin.others).ppr),
+                "evidence_recall": len(found) / len(question.evidence),
+                "hub_mass": mass_on_hubs(graph, searched.walked),
             }
 
 

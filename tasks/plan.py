@@ -7,7 +7,7 @@ a run is complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,23 +32,18 @@ from tasks import (
 )
 from tasks.benchmarks.own import OWN
 from tasks.context import declared, own_prompts_hash, query_prompt_hash
+from tasks.execute import Execute
 from tasks.failures import check_share
 from tasks.memories import BESIDE
 from tasks.prompts.answer import Profile
 from tasks.runs import Run
-from tasks.stage import Artefact, Stage, Work, existing, perform
+from tasks.stage import Artefact, Stage, Work
 from tasks.study import Condition
-
-Execute = Callable[[Stage, Sequence[Work]], list[Artefact]]
 
 TURNS_A_BATCH = 1_000
 TEXTS_A_BATCH = 4_000
 QUESTIONS_A_BATCH = 50
 HISTORIES_A_BATCH = 20
-
-
-class Incomplete(Exception):
-    """A work has not been done yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +316,12 @@ class Plan:
         if name in merges:
             inputs["merge"] = merges[name]
         if params["condition"]["settings"].get("filter") == "after":
-            arm = f"{condition.name}-"
-            beside = [found for other, found in merges.items() if other.startswith(arm) and other != name]
+            # A batch of several histories stands beside itself, too.
+            beside = [
+                found
+                for other, found in merges.items()
+                if other.rpartition("-")[0] == condition.name and (other != name or len(batch.histories) > 1)
+            ]
             inputs |= {f"{BESIDE}-{number:04}": found for number, found in enumerate(beside)}
         return self._work(stage, name, params, inputs)
 
@@ -395,23 +394,3 @@ class Plan:
         }
         inputs = {f"score-{number:04}": part for number, part in enumerate(scores)}
         return self._work(bootstrap.STAGE, "all", params, inputs)
-
-
-def in_loop(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
-    """Perform works one after the other, with no Prefect and no server: what a flow does, for tests and debuggers."""
-    return [perform(stage, work) for work in works]
-
-
-def only_found(stage: Stage, works: Sequence[Work]) -> list[Artefact]:
-    """The artefacts of works that have all been done.
-
-    Raises:
-        Incomplete: If one has not.
-    """
-    artefacts = []
-    for work in works:
-        artefact = existing(work)
-        if artefact is None:
-            raise Incomplete(f"stage {stage.name}, batch {work.batch} is still to be done")
-        artefacts.append(artefact)
-    return artefacts

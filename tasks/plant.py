@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
+from memory.conversation import Question
 from memory.errors import CallFailed
 from memory.repair.graft import Answering, Graft
 from memory.repair.planting import Planted, plant_and_repair
@@ -20,6 +22,9 @@ from tasks.load import loaded
 from tasks.memories import memories
 from tasks.prompts.answer import Profile, read, request
 from tasks.stage import Made, Stage, Work
+
+SAMPLED = 4
+"""Questions of a history that are repaired, for each fault: those with faults, and others to see what is noise."""
 
 
 def make(work: Work) -> Made:
@@ -39,10 +44,17 @@ def make(work: Work) -> Made:
             graft = Graft(
                 memory.editing(), settings, open_chat(work, "extractor"), answering(work, "detailed")
             )
-            asked = [question for question in questions if question.history == history]
-            planted.append(plant_and_repair(graft, asked, work.params["faults"], work.params["seed"], what))
+            faults, seed = work.params["faults"], work.params["seed"]
+            asked = _some([q for q in questions if q.history == history], SAMPLED * faults, seed)
+            planted.append(plant_and_repair(graft, asked, faults, seed, what))
         tables.append(_table(work, what, planted))
     return Made({"planted": pa.concat_tables(tables)}, {"ok": sum(table.num_rows for table in tables)})
+
+
+def _some(questions: Sequence[Question], count: int, seed: int) -> list[Question]:
+    """A seeded sample of questions, in order."""
+    chosen = np.random.default_rng(seed).permutation(len(questions))[:count]
+    return [questions[place] for place in sorted(chosen.tolist())]
 
 
 def answering(work: Work, profile: Profile) -> Answering:

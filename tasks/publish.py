@@ -22,6 +22,7 @@ _ONE_FILE = (
     "load",
     "extract",
     "embed",
+    "growth",
     "entities",
     "storage",
     "frontier",
@@ -164,10 +165,10 @@ def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
 
 
 def _one_file_a_table(folder: Path, to: Path, run: Run, made: Artefacts, stages: Sequence[str]) -> None:
-    for stage in stages:
-        artefacts = made.by_stage.get(stage, [])
-        for table in _tables_of(artefacts):
-            tables.write_parts(to / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
+    # By table, not by stage: the tables of the paper as text come from more than one.
+    artefacts = [artefact for stage in stages for artefact in made.by_stage.get(stage, [])]
+    for table in _tables_of(artefacts):
+        tables.write_parts(to / f"{table}.parquet", _parts(folder, artefacts, table), about(run))
 
 
 def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:

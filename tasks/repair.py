@@ -58,7 +58,9 @@ def make(work: Work) -> Made:
 
 
 def _rewards(work: Work) -> dict[str, float]:
-    """What the memory's answers were rewarded with before the repair, by question."""
+    """What the memory's answers were rewarded with before the repair, by question; an estimate has no such table."""
+    if "score" not in work.inputs or "metrics" not in work.inputs["score"].files:
+        return {}
     rows = work.read("score", "metrics", METRICS).select(["question", "judge"]).to_pylist()
     return {row["question"]: row["judge"] for row in rows if row["judge"] is not None}
 

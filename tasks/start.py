@@ -14,14 +14,17 @@ from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
 from results.errors import DiskFull
-from tasks import switches_tables
+from tasks import bootstrap, growth, switches_tables
 from tasks.association_plan import AssociationPlan
 from tasks.association_study import AssociationStudy
 from tasks.benchmarks import BENCHMARKS
+from tasks.benchmarks.own import OWN, QUESTIONS
 from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
+from tasks.draw_association import draw_association
+from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
 from tasks.forgetting_study import ForgettingStudy
@@ -30,7 +33,7 @@ from tasks.models.bundles import choose
 from tasks.models.catalogue import BATCHING, OFFLINE
 from tasks.models.prices import list_prices
 from tasks.parameters import THRESHOLDS, parameters
-from tasks.plan import Execute, Incomplete, Plan, only_found
+from tasks.plan import Plan
 from tasks.publish import publish, publish_verdicts
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
@@ -69,6 +72,8 @@ def prepare(study: Study, data: Path | None, store: Path, out: Path | None) -> t
         )
     _check(study)
     conversations = conversations_of(study.benchmark, data, study.limit, study.questions, study.seed)
+    if not conversations.questions and (isinstance(study, ForgettingStudy) or study.explain):
+        raise BadInput(f"{data}: holds no questions, which this study asks; put {QUESTIONS} beside the turns")
     name = study.run_name(conversations.sha256)
     folder = (out or RUNS / name).resolve()
     run = Run(
@@ -99,7 +104,8 @@ def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = Fa
 
 def stages_of(study: Study) -> tuple[str, ...]:
     """The names of the stages that a study goes through, in order."""
-    return tuple(stage.name for stage in _kind_of_plan(study).STAGES)
+    stages = _kind_of_plan(study).STAGES
+    return tuple(s.name for s in stages if s is not growth.STAGE or study.benchmark == OWN)
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:
@@ -140,10 +146,11 @@ def find_complete(folder: Path, run: Run, *, retry_failed: bool = False) -> bool
     if found.status != "complete" or set_aside_tables(folder, found.tables):
         return False
     try:
-        plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
+        made = plan_of(folder, run, only_found, retry_failed=retry_failed).walk()
     except (Incomplete, TooManyFailed):
         return False
-    return all((folder / f"{table}.parquet").exists() for table in ("metrics", "table_7", "calls"))
+    asked = ("metrics", "table_7") if bootstrap.STAGE.name in made.by_stage else ()
+    return all((folder / f"{table}.parquet").exists() for table in (*asked, "calls"))
 
 
 def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> Run:
@@ -157,6 +164,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         publish(folder, run, plan.made, ledger_tables(run))
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
+        if isinstance(run.study, AssociationStudy):
+            draw_association(folder)
         if switches_tables.STAGE.name in plan.made.by_stage:
             draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -377,19 +375,3 @@ class Study(BaseModel):
         identity["data"] = data_sha256
         text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         return f"{self.study}-{self.benchmark}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
-
-
-def read_study(path: Path) -> dict[str, Any]:
-    """The fields of a study from a TOML file.
-
-    Raises:
-        BadInput: If the file cannot be read or is not TOML.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:  # also text that is no UTF-8, and numbers of thousands of digits
-        raise BadInput(f"{path}: not TOML: {' '.join(str(error).split())}") from error
-    except RecursionError as error:
-        raise BadInput(f"{path}: not TOML that can be read: it is nested too deeply") from error

@@ -38,7 +38,7 @@ def make(work: Work) -> Made:
     return Made(made, {name: len(table) for name, table in tables.items()})
 
 
-STAGE = Stage("switches_tables", 1, make)
+STAGE = Stage("switches_tables", 2, make)
 
 
 def _rows(work: Work, stage: str, table: str, schema: pa.Schema) -> pd.DataFrame:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from memory.calibration import Thresholds, calibrated_on
-from memory.errors import BadInput
+from tasks.toml_file import read_as
 
 
 class ProbedThresholds(BaseModel):
@@ -50,12 +49,4 @@ def read_thresholds(path: Path) -> ProbedThresholds:
     Raises:
         BadInput: Naming the field that is wrong.
     """
-    try:
-        return ProbedThresholds.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not TOML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return read_as(path, ProbedThresholds)

@@ -57,13 +57,12 @@ def _question_rows(
     texts = {turn.id: normalised(turn.text) for turn in history.turns if turn.id in question.evidence}
     forms = wanted(question.reference)
     said = any(occurs(forms, text) for text in texts.values())
+    try:
+        recalls = memory.recall_within(question.query(), sizes)
+    except CallFailed as failed:
+        return [_failed(question, size, failed.reason, failed.final) for size in sizes]
     rows = []
-    for size in sizes:
-        try:
-            recall = memory.recall_within(question.query(), size)
-        except CallFailed as failed:
-            rows.append(_failed(question, size, failed.reason, failed.final))
-            continue
+    for size, recall in zip(sizes, recalls, strict=True):
         context = normalised(recall.context)
         found = set(recall.stands_on) & set(question.evidence)
         rows.append(

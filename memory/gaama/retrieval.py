@@ -42,10 +42,34 @@ class Ranking:
     ppr: Doubles
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found for a question before it is weighed; it does not depend on the weights.
+
+    Attributes:
+        similar: `(rows,)`, similarity to the question by row.
+        pool: The nearest rows, best first.
+        walked: `(rows,)`, Personalized PageRank by row, its greatest value 1; empty in mode `semantic`.
+        reached: The rows that it was walked over.
+    """
+
+    similar: Doubles
+    pool: Rows
+    walked: Doubles
+    reached: Rows
+
+
 def rank(
     graph: ConceptGraph, settings: GaamaSettings, query: Vectors, others: VectorIndex | None = None
 ) -> Ranking:
-    """Rank items for a question.
+    """Rank items for a question: `search`, then `weigh`."""
+    return weigh(graph, settings, search(graph, settings, query, others))
+
+
+def search(
+    graph: ConceptGraph, settings: GaamaSettings, query: Vectors, others: VectorIndex | None = None
+) -> Search:
+    """The nearest items, and where the graph leads from them.
 
     Args:
         graph: The memory.
@@ -61,15 +85,22 @@ def rank(
     wanted = max(factor * settings.budget, 80)
     pool = _nearest(similar, allowed, wanted, settings, query, others)
     if settings.mode == "semantic":
-        return _within_budgets(graph, settings, pool, similar[pool], pool, np.zeros(0))
-    walked, reached = _diffused(graph, settings, similar, pool)
-    candidates = np.union1d(pool, reached)
-    sims = similar[candidates]
+        return Search(similar, pool, np.zeros(0), _NO_ROWS)
+    return Search(similar, pool, *_diffused(graph, settings, similar, pool))
+
+
+def weigh(graph: ConceptGraph, settings: GaamaSettings, found: Search) -> Ranking:
+    """The items in the order of similarity and Personalized PageRank, as the settings weigh them."""
+    if settings.mode == "semantic":
+        scores = found.similar[found.pool]
+        return _within_budgets(graph, settings, found.pool, scores, found.pool, found.walked)
+    candidates = np.union1d(found.pool, found.reached)
+    sims = found.similar[candidates]
     if settings.graph_similarity == "none":
-        sims = np.where(np.isin(candidates, pool), sims, 0.0)
+        sims = np.where(np.isin(candidates, found.pool), sims, 0.0)
     best = float(sims.max(initial=0.0)) or 1.0
-    scores = settings.ppr_weight * walked[candidates] + settings.similarity_weight * sims / best
-    return _within_budgets(graph, settings, candidates, scores, pool, walked)
+    scores = settings.ppr_weight * found.walked[candidates] + settings.similarity_weight * sims / best
+    return _within_budgets(graph, settings, candidates, scores, found.pool, found.walked)
 
 
 def nearest(

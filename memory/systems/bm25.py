@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import bm25s
@@ -16,6 +16,7 @@ from memory.models import Vectors
 from memory.protocol import Models, Recall, Source
 from memory.systems.keeping import RANKING_PROFILES, RankingSettings, TurnKeeper
 from memory.systems.turns import RULE
+from memory.vectors import Rows
 
 
 class BM25Settings(RankingSettings):
@@ -45,12 +46,16 @@ class BM25(TurnKeeper[BM25Settings]):
 
     def recall(self, query: Query) -> Recall:
         """The best turns, best first."""
-        return self.recall_within(query, self.settings.max_words)
+        return self.recall_within(query, [self.settings.max_words])[0]
 
-    def recall_within(self, query: Query, words: int | None) -> Recall:
-        """As `recall`, within a number of words; none shows `k` turns."""
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, for each number of words; none shows `k` turns."""
         scores = self._scores(query.text)
         order = np.argsort(-scores, kind="stable")
+        return [self._recalled(scores, order, words) for words in sizes]
+
+    def _recalled(self, scores: Vectors, order: Rows, words: int | None) -> Recall:
+        """A ranking as a context."""
         shown = self.best(order.tolist(), self.settings.k, words)
         ranked = order[: max(self.settings.k, self.settings.ranked, len(shown))]
         return Recall(

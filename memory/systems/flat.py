@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import pyarrow as pa
@@ -54,20 +54,24 @@ class Flat(TurnKeeper[FlatSettings]):
         Raises:
             CallFailed: If the question has no vector.
         """
-        return self.recall_within(query, self.settings.max_words)
+        return self.recall_within(query, [self.settings.max_words])[0]
 
-    def recall_within(self, query: Query, words: int | None) -> Recall:
-        """As `recall`, within a number of words; none shows `k` turns."""
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, for each number of words; none shows `k` turns."""
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
         least = max(self.settings.k, self.settings.ranked)
-        ranked = self._ranked(embedded.vectors[0], least if words is None else len(self.turns))
+        ranked = self._ranked(embedded.vectors[0], least if set(sizes) == {None} else len(self.turns))
+        return [self._recalled(ranked, least, words) for words in sizes]
+
+    def _recalled(self, ranked: Sequence[tuple[int, float]], least: int, words: int | None) -> Recall:
+        """A ranking as a context, with at least so many turns in the provenance."""
         shown = self.best([position for position, _ in ranked], self.settings.k, words)
-        ranked = ranked[: max(least, len(shown))]
+        listed = ranked[: max(least, len(shown))]
         return Recall(
             context=RULE.join(shown),
-            provenance=tuple(Source(self.turns[position].turn.id, score) for position, score in ranked),
+            provenance=tuple(Source(self.turns[position].turn.id, score) for position, score in listed),
             items=len(shown),
             shown=len(shown),
             flags=("turns_without_vector",) if len(self.positions) < len(self.turns) else (),

@@ -17,7 +17,7 @@ from memory.gaama.construction import Builder
 from memory.gaama.graph import ConceptGraph, episode_id
 from memory.gaama.packing import line, rendered, trimmed
 from memory.gaama.repairing import GaamaEditing
-from memory.gaama.retrieval import Scored, rank
+from memory.gaama.retrieval import Ranking, Scored, Search, search, weigh
 from memory.gaama.settings import BUILDING_FIELDS, GAAMA_PROFILES, GaamaSettings
 from memory.models import ChatRequest, Vectors
 from memory.prompts import concept_facts, reflections
@@ -93,9 +93,9 @@ class Gaama:
         for vector in vectors:
             self.others.add(vector)
 
-    def with_graph(self, graph: ConceptGraph, settings: GaamaSettings) -> Gaama:
+    def with_graph(self, graph: ConceptGraph) -> Gaama:
         """A memory that recalls from another graph, beside the same conversations."""
-        other = Gaama(settings, self.models)
+        other = Gaama(self.settings, self.models)
         other.graph, other.others = graph, self.others
         return other
 
@@ -105,15 +105,35 @@ class Gaama:
         Raises:
             CallFailed: If the question has no vector, or as `finish`, where turns still wait.
         """
-        return self.recall_within(query, self.settings.max_words)
+        return self.recall_within(query, [self.settings.max_words])[0]
 
-    def recall_within(self, query: Query, words: int | None) -> Recall:
-        """As `recall`, within a number of words; none is no limit."""
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, for each number of words; see `Budgeted`."""
+        ranking = self.ranked(query)
+        return [self.recalled(ranking, words) for words in sizes]
+
+    def ranked(self, query: Query) -> Ranking:
+        """What a question brings up, before it is trimmed.
+
+        Raises:
+            CallFailed: As `recall`.
+        """
+        return weigh(self.graph, self.settings, self.searched(query))
+
+    def searched(self, query: Query) -> Search:
+        """What is found for a question, before it is weighed.
+
+        Raises:
+            CallFailed: As `recall`.
+        """
         self.finish()
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
-        found = rank(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
+        return search(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
+
+    def recalled(self, found: Ranking, words: int | None) -> Recall:
+        """A ranking as a context of at most so many words."""
         shown = trimmed(found.chosen, self.settings, words)
         flags = {
             "replies_failed": self.builder.failed > 0,

@@ -120,11 +120,11 @@ def _recalled(
 
 
 def _has_line(node: Mapping[str, Any], lines: Iterable[str]) -> bool:
-    """Whether the context, as `memory.serialise` writes it, has a line that begins as this node's does."""
+    """Whether the context has a line that begins as this node's does, as `memory.serialise` and GAAMA write it."""
     head = f"[{' '.join(node['label'].split())}] {' '.join(node['title'].split())}"
     content = " ".join((node["content"] or "").split())
     whole = f"{head} ({content})" if content else head
-    return any(line.startswith(whole) for line in lines)
+    return any(line.startswith(whole) or line == f"- {content}" for line in lines)
 
 
 def _turn(row: Mapping[str, Any], evidence: set[str]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The memory graphs in a run folder, as rows: `graphs/<graph>/{nodes,edges,turns}.parquet` and their archives."""
+"""The memory graphs in a run folder, as rows: `graphs/<graph>/{nodes,edges,turns}.parquet` and their archives.
+
+GAAMA's are called items and links; see `results.graph_view.items`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory.errors import BadInput
+from results.graph_view.items import item_rows
 from results.report.sources import RunFolder
 
 _NODES = (
@@ -43,7 +47,8 @@ def graphs(run: RunFolder) -> list[str]:
     Raises:
         BadInput: If it has none.
     """
-    found = sorted(path.parent.name for path in (run.base / "graphs").glob("*/nodes.parquet"))
+    tables = (path for name in ("nodes", "items") for path in (run.base / "graphs").glob(f"*/{name}.parquet"))
+    found = sorted({path.parent.name for path in tables})
     if not found:
         raise BadInput(
             f"{run.folder} has no memory graph: none of its conditions builds one, or it has not got so far"
@@ -59,6 +64,10 @@ def graph_rows(run: RunFolder, graph: str, history: str) -> GraphRows:
         TornTable: If a table is not whole.
     """
     said = _said(run, graph, history)
+    if (run.base / "graphs" / graph / "items.parquet").exists():
+        items, links = item_rows(run, graph, history)
+        kept = {"score": None, "forgotten": False}
+        return GraphRows(list(said.values()), [{**item, **kept} for item in items], links)
     ids = pa.array(list(said), pa.string())
     scores = _scores(run, graph)
     nodes = [

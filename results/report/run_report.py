@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from results.report.association_tables import associations
 from results.report.browser_data import Column, browser_data
 from results.report.cost import calls_of, cost
 from results.report.failures import failures
@@ -19,6 +20,7 @@ from results.report.provenance import provenance
 from results.report.run_tables import tables
 from results.report.sizes import sizes
 from results.report.sources import RunFolder
+from results.report.switches import switches
 from results.report.waterfall_tables import waterfall
 from results.tables import write_bytes
 
@@ -64,7 +66,8 @@ def _page(run: RunFolder, money: Money) -> Page:
         metrics = None
     calls = calls_of(run)
     figured = [] if metrics is None else [headline(run, metrics), comparisons(run)]
-    tabled = [] if metrics is None else [waterfall(run), forgetting(run), tables(run, metrics)]
+    studied = [waterfall(run), switches(run), forgetting(run), associations(run)]
+    tabled = [] if metrics is None else [*studied, tables(run, metrics)]
     sections = [
         *figured,
         sizes(run),

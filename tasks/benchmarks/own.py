@@ -8,7 +8,8 @@ A line of `turns.jsonl` is a JSON object, one turn, in the order in which things
   role, a history's first named speaker is its `user` and the others are `assistant`, but `user` and `assistant` as
   names are the roles. Without a speaker the role is the name.
 - `date`: ISO 8601; without a zone it is UTC. A session has the date of its first turn that has one.
-- `session`: by default the turn's day, or `1`. The turns of a session stand together.
+- `session`: by default the turn's day; without a date that of the turn before, or `1`. The turns of a session stand
+  together.
 - `history`: what one memory hears, by default `own`. Lines of several histories may alternate.
 - `caption`: what an attached image shows. `id`: what evidence calls the turn, unique in its history.
 
@@ -120,7 +121,7 @@ class Telling:
     def add(self, line: OwnTurn, where: str) -> None:
         """Take in the next turn."""
         date = _date(line.date, where)
-        name = line.session or (date.date().isoformat() if date else "1")
+        name = line.session or (date.date().isoformat() if date else next(reversed(self.sessions), "1"))
         if name in self.sessions and name != next(reversed(self.sessions)):
             raise BadInput(
                 f"{where}: session {shortened(name)} goes on after another of its history began; keep a session's "

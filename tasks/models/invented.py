@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from hashlib import blake2b
@@ -27,8 +28,18 @@ _SIZES = {
     "reflections": Span(10, 600),
     "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
     "rd_select": Span(4, 150),
+    "graft_diagnose": Span(10, 60),
+    "graft_probe": Span(40, 200),
+    "graft_plan": Span(40, 800),
+    "graft_verify": Span(10, 200),
 }
 _OTHER = Span(1, 500)
+_ALWAYS = {
+    "judge": '{"correct": true, "why": ""}',
+    "key_facts": '{"reward": 1.0, "why": ""}',
+    "graft_diagnose": '{"completeness": 0.0, "reason": ""}',
+    "graft_verify": '{"passed_indices": [1], "rejections": []}',
+}
 # The offline extractor's replies have on the average as many tokens as the turn and 90 more: 352 on LongMemEval's
 # turns of 261, 126 on LoCoMo's of 32, 106 on the sample's of 17.
 _EXTRACTION = 90
@@ -41,17 +52,24 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
     Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
     """
     match request.task:
-        case "extract" | "query_entities" | "concept_facts" | "reflections":
+        case "extract" | "query_entities" | "concept_facts" | "reflections" | "graft_probe":
             return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "answer":
             return f"answer {call_id[:12]}"
-        case "judge":
-            return '{"correct": true, "why": ""}'
-        case "key_facts":
-            return '{"reward": 1.0, "why": ""}'
-        case "rd_curate" | "rd_select":  # nothing is found and chosen, so that source lines stand in for facts
+        case (
+            "rd_curate" | "rd_select"
+        ):  # nothing is found and chosen, so that source lines stand in for facts
             return '{"active": [], "replaced": [], "ids": []}'
-    return ""
+        case "graft_plan":
+            return _plan(request.inputs["found"], call_id)
+    return _ALWAYS.get(request.task, "")
+
+
+def _plan(found: str, call_id: str) -> str:
+    """A plan of one fact on the first episode that a probe has brought up: as much is asked as ever can be."""
+    shown = [id for _, items in json.loads(found) for id, kind, _, _ in items if kind == "episode"]
+    params = {"fact_text": f"fact {call_id[:12]}", "source_episode_ids": shown[:1]}
+    return json.dumps({"edit_ops": [{"op_type": "CREATE_FACT", "params": params}]})
 
 
 def reply_tokens(request: ChatRequest, said: float, cap: int | None) -> Span:

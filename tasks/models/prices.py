@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from memory.errors import BadInput
+from tasks.toml_file import read_as
 
 UNKNOWN_MOST_REPLY = 32_768
 """Tokens of the longest reply of a model of which nothing is known."""
@@ -83,12 +83,4 @@ def read_prices(path: Path) -> Prices:
     Raises:
         BadInput: Naming the field that is wrong.
     """
-    try:
-        return Prices.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not TOML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return read_as(path, Prices)

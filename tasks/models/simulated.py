@@ -43,6 +43,10 @@ SPREAD = 2.0
 _FULL = 0.75
 """Of recalls that rest on them, so many bring up something; empty contexts make the same call as no memory at all."""
 
+_JUDGING = ("judge", "key_facts")
+# These follow only where an answer does not suffice and a plan comes of it, which may never be.
+_PERHAPS = ("graft_probe", "graft_plan", "graft_verify")
+
 _HELD = Line(held=1)
 
 
@@ -108,7 +112,7 @@ class SimulatedChat:
     def ask(self, request: ChatRequest, read: Callable[[str], T]) -> Reply[T]:
         """The reply that is held, after as many attempts as a run would make, or an invented one."""
         payload = self._provider.payload(request, self._settings)
-        if request.task not in ("answer", "judge"):
+        if request.task not in ("answer", *_JUDGING):
             self._simulation.asking.add(self._heading.condition)
         reasks = 0 if self._provider.local else Limits().reasks
         attempt = asked = 0
@@ -156,7 +160,7 @@ class SimulatedChat:
         text = invented.reply_text(request, call.id)
         if request.task == "answer":
             simulation.answers.add(text)
-        elif request.task != "judge":
+        elif request.task not in _JUDGING:
             simulation.new_texts = simulation.new_memories = True
         try:
             return Reply(read(text), text, call.id, call.attempt, False, call.model)
@@ -185,7 +189,7 @@ class SimulatedChat:
         simulation = self._simulation
         if request.task == "answer":
             return simulation.new_memories and self._heading.condition in simulation.asking
-        return request.task == "judge" and request.inputs["answer"] in simulation.answers
+        return request.task in _JUDGING and request.inputs["answer"] in simulation.answers
 
     def _unsure(self, request: ChatRequest) -> Span:
         """Tokens that a prompt may have less or more than now, once the replies are there that it rests on."""
@@ -193,11 +197,13 @@ class SimulatedChat:
             return Span()
         part = request.inputs["context" if request.task == "answer" else "answer"]
         now = text_tokens(self._provider.alias, self._settings.model, part)
-        then = invented.ANSWER if request.task == "judge" else now.wider(SPREAD)
+        then = invented.ANSWER if request.task in _JUDGING else now.wider(SPREAD)
         return Span(then.low - now.low, then.high - now.high)
 
     def _least(self, request: ChatRequest) -> float:
         """How many calls one like this comes to at the least: calls that turn out to be the same are bought once."""
+        if request.task in _PERHAPS:
+            return 0.0
         if not self._rests_on_inventions(request):
             return 1.0
         if request.task == "answer":

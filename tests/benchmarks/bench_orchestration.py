@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from tasks.context import closed_models
+from tasks.execute import in_loop
 from tasks.kinds import make_study
-from tasks.plan import in_loop
 from tasks.start import carry_out, start
 
 SYSTEMS = ("flat", "graph")

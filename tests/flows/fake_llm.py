@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory.prompts import concept_facts, extraction, query_entities, rd_curate, rd_select, reflections
+from memory.prompts import concept_facts, extraction, graft, query_entities, rd_curate, rd_select, reflections
 from tasks.prompts import answer, judge, key_facts
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
@@ -29,6 +29,12 @@ _CURATE = {
     for intent_aware in (True, False)
 }
 _SELECT = rd_select.request((), rd_curate.Asked("q")).system
+_GRAFT = {
+    graft.diagnose("q", "a", ()).system: "graft_diagnose",
+    graft.probe("q", "a", (), None).system: "graft_probe",
+    graft.plan("q", "a", (), (), (), None).system: "graft_plan",
+    graft.verify("q", "a", (), ()).system: "graft_verify",
+}
 _KEY_FACTS = {
     key_facts.request("q", "r", "a", kind).system
     for kind in ("", "memoryarena-travel", "memoryarena-shopping", "memoryarena-search")
@@ -52,6 +58,7 @@ _KINDS = {
     _REFLECTIONS: "reflections",
     _SELECT: "rd_select",
     **dict.fromkeys(_CURATE, "rd_curate"),
+    **_GRAFT,
     **dict.fromkeys(_KEY_FACTS, "key_facts"),
     **dict.fromkeys(_EXTRACT, "extract"),
     **dict.fromkeys(_JUDGE, "judge"),
@@ -60,7 +67,7 @@ _KINDS = {
 
 
 def kind_of(request: Request) -> str:
-    """What is asked for: `query`, `answer`, `judge`, or the task of the request."""
+    """What is asked for: a value of `_KINDS`."""
     system = request.body["messages"][0]["content"]
     assert system in _KINDS, system[:200]
     return _KINDS[system]
@@ -109,6 +116,16 @@ def _selection(text: str, names: list[str]) -> dict[str, Any]:
     return {"ids": re.findall(r"^\[(e\d+)\]", text, re.MULTILINE)}
 
 
+def _plan(text: str, names: list[str]) -> dict[str, Any]:
+    """A fact that repeats the first episode that a probe shows."""
+    shown = re.search(r"^\[(ep-[0-9a-f]+)\] \([0-9.]+\) (.*)$", text, re.MULTILINE)
+    if shown is None:
+        return {"chain_of_thought": {}, "edit_ops": []}
+    params = {"fact_text": f"Noted: {shown[2][-60:]}.", "belief": 0.8, "source_episode_ids": [shown[1]]}
+    edit = {"op_type": "CREATE_FACT", "params": params, "root_cause": "not written down"}
+    return {"chain_of_thought": {}, "edit_ops": [edit]}
+
+
 _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "extract": _extraction,
     "concept_facts": _concept_facts,
@@ -118,6 +135,12 @@ _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
     "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
     "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},
+    "graft_diagnose": lambda text, names: {"completeness": len(text) % 2, "reason": "by length"},
+    "graft_probe": lambda text, names: {
+        "analysis_questions": [{"question": f"What of {' '.join(names)}?", "reasoning": "names"}]
+    },
+    "graft_plan": _plan,
+    "graft_verify": lambda text, names: {"passed_indices": [1], "rejections": []},
 }
 
 

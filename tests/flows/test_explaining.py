@@ -11,8 +11,8 @@ import pytest
 
 from tasks import switches, switches_budgets
 from tasks.context import closed_models
+from tasks.execute import only_found
 from tasks.models.gateway import Gateway
-from tasks.plan import only_found
 from tasks.stage import Artefact, Stage, Work
 from tasks.start import find_complete, plan_of
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop

@@ -13,8 +13,8 @@ from memory.errors import BadInput
 from results.tables import read
 from tasks import forgetting_plan
 from tasks.context import closed_models
+from tasks.execute import in_loop
 from tasks.kinds import make_study
-from tasks.plan import in_loop
 from tasks.stage import Artefact, Stage, Work
 from tasks.start import carry_out, stages_of, start
 from tests.flows.study_in_loop import Watched, run_in_loop

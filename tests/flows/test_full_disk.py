@@ -80,7 +80,7 @@ def run(
         text=True,
         check=False,
         preexec_fn=limit,
-        timeout=120,
+        timeout=300,
     )
 
 

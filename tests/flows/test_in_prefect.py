@@ -72,8 +72,8 @@ def test_a_run_completes_and_a_second_one_is_cached_throughout(tmp_path: Path) -
     again = run(tmp_path, small())
     assert again.is_completed()
     assert first.result() == again.result() == str((tmp_path / "run").resolve())
-    # load, extract, embed, a merge, and for two conditions recall, answer, judge, score; then the bootstrap
-    works = 3 + 1 + 2 * 4 + 1
+    # load, extract, embed, a merge; for two conditions recall, answer, judge, score, waterfall; its counts, bootstrap
+    works = 3 + 1 + 2 * 5 + 2
     assert {each.state_name for each in task_runs(first, works)} == {"Completed"}
     cached = task_runs(again, works)
     assert len(cached) == works
@@ -87,7 +87,7 @@ def test_a_cached_task_never_points_at_nothing(tmp_path: Path) -> None:
         file.unlink()
     again = run(tmp_path, small())
     assert again.is_completed()
-    by_name = {each.name: each.state_name for each in task_runs(again, 13)}
+    by_name = {each.name: each.state_name for each in task_runs(again, 16)}
     assert by_name["answer flat-0000 (1 of 2)"] == "Completed"
     assert by_name["answer graph-0000 (2 of 2)"] == "Cached"
     assert all(file.exists() for file in answers)
@@ -103,7 +103,7 @@ def test_a_cached_task_never_points_at_an_older_making(tmp_path: Path) -> None:
         file.unlink()
     again = run(tmp_path, small())
     assert again.is_completed(), again.message
-    assert {e.state_name for e in task_runs(again, 13) if e.name.startswith("recall")} == {"Cached"}
+    assert {e.state_name for e in task_runs(again, 16) if e.name.startswith("recall")} == {"Cached"}
 
 
 def test_tasks_take_a_work_and_nothing_else() -> None:
@@ -185,7 +185,7 @@ def test_a_run_without_budget_left_ends_in_a_state_of_that_name_and_goes_on_with
     assert "budget of the run exhausted: of 60 calls, 60 calls are made" in str(exhausted.message)
     assert read_run(tmp_path / "run").status == "budget_exhausted"
     assert (tmp_path / "run" / "metrics.parquet").exists()
-    assert {each.state_name for each in task_runs(exhausted, 13)} == {"Completed"}
+    assert {each.state_name for each in task_runs(exhausted, 16)} == {"Completed"}
     assert run(tmp_path, small()).is_completed()
 
 

@@ -10,7 +10,7 @@ import pytest
 from memory.errors import BadInput
 from results.tables import read
 from tasks.context import closed_models
-from tasks.plan import in_loop
+from tasks.execute import in_loop
 from tasks.runs import read_run
 from tasks.start import judge_anew
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop

@@ -16,8 +16,8 @@ from flows.waterfall_report import print_waterfall
 from results.schemas import QUESTIONS
 from results.waterfall import CAUSES, OUTSIDE
 from tasks import waterfall
+from tasks.execute import only_found
 from tasks.models.catalogue import BUNDLES
-from tasks.plan import only_found
 from tasks.stage import Artefact, Made, Stage, Work, perform
 from tasks.start import plan_of
 from tests.flows.fake_llm import in_the_place_of_providers, kind_of

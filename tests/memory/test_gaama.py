@@ -180,10 +180,11 @@ def test_a_thousand_words_are_shown_unless_another_number_is_asked_for():
 
     usual, query = system.recall(ask("?")), ask("?")
     assert 900 < words(usual) <= 1000 and "trimmed" in usual.flags
-    assert system.recall_within(query, 1000) == usual
-    assert 150 < words(system.recall_within(query, 250)) <= 250
-    assert words(system.recall_within(query, None)) > 2000
-    assert system.recall_within(query, None).items == 20 + 20 + len(of_kind(system.graph, "reflection"))
+    some, all_of_it, same = system.recall_within(query, [250, None, 1000])
+    assert same == usual
+    assert 150 < words(some) <= 250
+    assert words(all_of_it) > 2000
+    assert all_of_it.items == 20 + 20 + len(of_kind(system.graph, "reflection"))
 
 
 def test_of_a_turn_it_holds_the_episode_the_facts_read_in_it_and_the_reflections_on_these():

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.vectors import VectorIndex, reaches
+from memory.vectors import TOLERANCE, VectorIndex, reaches
 
 
 def best(index, query, scores, allowed=slice(None)):
@@ -51,6 +51,18 @@ def test_removed_rows_are_never_found():
     assert index.compact().tolist() == [1]
     index.remove([0])
     assert best(index, query, index.similarities(query[None])[0]) is None
+
+
+@pytest.mark.parametrize(("dimensions", "rows"), [(16, 300), (768, 300), (3072, 70), (200_000, 3)])
+def test_every_query_is_compared_with_every_row_however_long_vectors_are(dimensions, rows):
+    random = np.random.default_rng(0)
+    index = VectorIndex(dimensions)
+    for vector in random.normal(size=(rows, dimensions)):
+        index.add(vector)
+    queries = np.stack([index.unit(query) for query in random.normal(size=(11, dimensions))])
+    expected = queries.astype(float) @ index.matrix.astype(float).T
+    assert np.abs(index.similarities(queries) - expected).max() < TOLERANCE
+    assert np.abs(index.similarities(queries, first=2) - expected[:, 2:]).max() < TOLERANCE
 
 
 def test_a_row_that_may_not_win_does_not():

@@ -1,4 +1,4 @@
-"""Two finished runs of the sample, small, for the tests of what is done with results."""
+"""Finished runs, small, for the tests of what is done with results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.association_study import CONDITIONS
+from tests.flows.own_folder import own_folder
 from tests.flows.study_in_loop import conditions, run_in_loop
 
 
@@ -46,13 +48,23 @@ def arena_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study with a repair; some figures of so few questions have no interval."""
+    """A study with a repair and an arm for each table; some figures of so few questions have no interval."""
+    needed = ("rag", "gaama", "gaama-semantic", "gaama-improved")
     return run_in_loop(
         tmp_path_factory.mktemp("association"),
         study="association",
+        conditions=[arm for arm in CONDITIONS if arm.name in needed],
         limit=3,
+        noise_runs=1,
         repair=True,
         planted=3,
         words=(100, 1000),
         resamples=200,
     ).folder
+
+
+@pytest.fixture(scope="session")
+def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    data = own_folder(folder / "data", questions=False)
+    return run_in_loop(folder, data=data, benchmark="own", conditions=conditions("flat", "graph")).folder

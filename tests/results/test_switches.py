@@ -75,11 +75,14 @@ def test_a_switch_is_its_arm_minus_its_profile_over_the_questions_that_both_have
     assert one(table, figure="answer_in_context")["p"] == 1.0
 
 
-def test_holm_counts_the_whole_table() -> None:
-    table = switch_table(ROWS, ARMS, FEW)
-    # Of five comparisons two have p 0, which stays 0, and three have p 1.
-    assert table["p"].tolist() == [1.0, 0.0, 1.0, 1.0, 0.0]
-    assert table["p_holm"].tolist() == [1.0, 0.0, 1.0, 1.0, 0.0]
+def test_holm_counts_the_rows_of_a_figure_and_takes_no_p_for_less_than_can_be_known() -> None:
+    equal = rows_of(("published", "merge", '"other"'), 0.7, 0.4, 0.9, 0.6, context_tokens=150)
+    arms = [*ARMS, switched("merge", '"other"', '"new_wins"', "switch")]
+    table = switch_table(pd.concat([ROWS, pd.DataFrame(equal)]), arms, FEW)
+    # Two equal switches. Of their rows for MRR, and for tokens, both have p 0: below 2 in 200 resamples.
+    assert table.loc[table["p"] == 0, "figure"].tolist() == [MRR, "context_tokens"] * 2
+    assert table.loc[table["p"] == 0, "p_holm"].tolist() == [2 * 2 / 200] * 4
+    assert table.loc[table["p"] > 0, "p_holm"].tolist() == [1.0] * 6
 
 
 def test_merge_rules_are_compared_by_type_and_over_all_questions() -> None:
@@ -139,3 +142,18 @@ def test_every_table_is_written_as_markdown_with_a_line_an_arm() -> None:
     assert "+0.200 [+0.200, +0.200]* (3)" in switches.rows[0]
     assert "+50 [+50, +50]* (4)" in switches.rows[0]
     assert [row[2] for row in TEXTS["sweep"](tables["sweep"][0]).rows] == ["10", "no cap (own)"]
+
+
+def test_an_interval_of_one_conversation_and_a_figure_of_no_question_are_dashes() -> None:
+    rows = pd.DataFrame(
+        [
+            *rows_of(("published", "", "null"), None, None),
+            *rows_of(("published", "merge", '"old_wins"'), None, None, context_tokens=150),
+            *rows_of(("published", "max_edges", "10"), None, None, nodes=math.nan),
+        ]
+    )
+    alone = Sampling({"q0": "c", "q1": "c"}, resamples=200)
+    (line,) = TEXTS["switches"](switch_table(rows, ARMS, alone)).rows
+    assert line[-1] == "+50 [–, –] (2)"
+    assert "– [–, –] (0)" in line
+    assert "nan" not in str(TEXTS["sweep"](sweep_table(rows, ARMS, FEW)).rows)

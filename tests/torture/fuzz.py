@@ -33,7 +33,7 @@ from tasks.models.keys import redact
 from tasks.models.retries import retry_after
 from tasks.prompts import answer
 from tasks.prompts.judge import read_verdict
-from tasks.study import read_study
+from tasks.toml_file import read_fields
 
 HALF_A_CHARACTER = "\ud83d"
 _TEXTS = st.text(max_size=20) | st.sampled_from(
@@ -273,7 +273,7 @@ def _study(fields: dict[str, Any]) -> None:
 
 
 def _study_file(text: str) -> None:
-    _written(text.encode("utf-8", "surrogatepass"), ".toml", lambda path: make_study(read_study(path)))
+    _written(text.encode("utf-8", "surrogatepass"), ".toml", lambda path: make_study(read_fields(path)))
 
 
 @dataclass(frozen=True)

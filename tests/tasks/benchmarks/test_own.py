@@ -130,6 +130,17 @@ def test_a_session_that_goes_on_after_another_began_is_refused(folder):
     )
 
 
+def test_a_turn_without_a_date_is_of_the_session_of_the_turn_before(folder):
+    dates = (None, "2024-05-01", None, "2024-05-01", "2024-05-02", None)
+    lines = [{"text": "a", "role": "user", **({"date": date} if date else {})} for date in dates]
+    (history,) = load("own", folder(lines)).histories.values()
+    assert [(s.id, len(s.turns)) for s in history.sessions] == [
+        ("1", 1),
+        ("2024-05-01", 3),
+        ("2024-05-02", 2),
+    ]
+
+
 def test_lines_of_several_histories_may_alternate(folder):
     lines = [
         {"text": text, "role": "user", "history": name} for text, name in zip("abcd", "xyxy", strict=True)

@@ -124,7 +124,7 @@ def test_two_processes_that_want_the_same_calls_send_them_once(server: FakeServe
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
     assert sorted(server.batches.sent()) == sorted(set(server.batches.sent()))
     assert askers[0].outcomes() == {"paid": 20}
     assert all(one.missing(range(20)) == {} for one in askers)

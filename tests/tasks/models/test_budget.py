@@ -201,7 +201,7 @@ def test_calls_under_way_when_a_process_dies_are_counted_as_lost(
 
     server.always(stall)
     process = subprocess.Popen([sys.executable, "-c", DIES, str(tmp_path / "store"), server.openai])
-    assert arrived.wait(60)
+    assert arrived.wait(300)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     under_way = server.count()
@@ -286,7 +286,7 @@ def test_calls_under_way_at_a_death_are_counted_by_a_budget_that_is_given_later(
     server.always(stall)
     program = DIES.replace("budget=Budget(calls=10)", "")
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "store"), server.openai])
-    assert arrived.wait(60)
+    assert arrived.wait(300)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert open_gateway().ledger.spent("run").calls >= server.count() >= 1

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.prompts import extraction, query_entities
+from memory.prompts import extraction, graft, graft_replies, query_entities
+from memory.prompts.graft_replies import Edit
+from memory.repair.protocol import Shown
 from memory.validation import read_entities, read_extraction
 from tasks.models import invented
 from tasks.models.calls import Call
@@ -31,6 +33,18 @@ def test_answers_and_verdicts_are_readable_and_answers_differ_from_call_to_call(
     assert answer.read(invented.reply_text(asked, ID)) != answer.read(invented.reply_text(asked, "b" * 64))
     verdict = judge.request("paper", "q", "r", "a", question_type="t", abstention=False)
     assert judge.read_verdict(invented.reply_text(verdict, ID)).correct
+
+
+def test_a_repair_that_is_invented_asks_all_that_it_can_ask() -> None:
+    episode = Shown("ep-1", "episode", "[9:00 am on 9 May, 2023] Bob: I own a kayak.", 0.4)
+    asked = "What does Bob own?"
+    assert graft_replies.read_diagnosis(invented.reply_text(graft.diagnose(asked, "a", [episode]), ID)) == 0
+    assert graft_replies.read_probes(invented.reply_text(graft.probe(asked, "a", [episode], None), ID))
+    planned = graft.plan(asked, "a", [("And now?", [episode])], (), (), None)
+    [edit] = graft_replies.read_plan(invented.reply_text(planned, ID))
+    assert edit.ids == ("ep-1",)
+    checked = graft.verify(asked, "a", [episode], [Edit("fact", edit.text)])
+    assert graft_replies.read_verification(invented.reply_text(checked, ID)).passed == {1}
 
 
 @given(st.text(min_size=1, max_size=200), st.floats(-1, 1))

@@ -53,7 +53,7 @@ def test_no_entry_is_lost_or_torn_and_no_call_is_bought_twice(server: FakeServer
     command = [sys.executable, "-c", SCRIPT, str(store), server.openai, server.ollama]
     environment = os.environ | {"PYTHONPATH": str(root)}
     both = [subprocess.Popen([*command, name], cwd=root, env=environment) for name in ("a", "b")]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert [process.wait(timeout=300) for process in both] == [0, 0]
 
     chats = [request.user for request in server.requests if "messages" in request.body]
     assert Counter(chats) == {f"question {number}": 1 for number in range(CHATS)}

@@ -88,3 +88,17 @@ def test_options_stand_after_the_question_one_a_line(profile):
     assert shown.user.endswith("(a) Tea.\n(b) Milk or more.") == (profile != "detailed")
     assert shown.user.index("Which?") < shown.user.index("\n(a) Tea.\n(b) Milk or more.")
     assert shown.inputs["question"] == "Which?"
+
+
+def test_the_detailed_prompt_shows_question_then_memory_and_allows_a_paragraph_but_no_abstention() -> None:
+    asked = answer.request("Where?", "In Graz.", profile="detailed", question_date=DATE)
+    assert asked.user.startswith("Question: Where?\n\n<memory ")
+    assert DATE not in asked.user
+    assert asked.max_tokens == 512
+    assert "paragraph" in asked.system
+    assert "I don't know" not in asked.system
+
+
+def test_the_detailed_prompt_without_memory_is_the_bare_question() -> None:
+    asked = answer.request("Where?", "", profile="detailed", question_date=DATE)
+    assert asked.user == "Question: Where?"

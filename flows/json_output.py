@@ -10,11 +10,18 @@ from typing import Any
 import pandas as pd
 
 from flows.reporting import HEADLINE, cost_of, run_table
+from tasks.association_study import AssociationStudy
 from tasks.benchmarks.validate import validate
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import read_run
+from tasks.study import Study
 
 Record = dict[str, Any]
+_OF_STUDY: dict[type[Study], tuple[str, ...]] = {
+    ForgettingStudy: ("table_2", "noninferiority"),
+    AssociationStudy: ("evidence_by_words", "evidence_differences", "quirks", "hub_summary", "gaama_table_3"),
+}
+"""The tables that only one kind of study has."""
 
 
 def print_json(value: Any) -> None:
@@ -37,7 +44,7 @@ def status(folder: Path) -> Record:
 
 
 def tables(folder: Path) -> Record:
-    """A run's means by condition, overall and by question type, and its comparisons; Table 2 of a forgetting run.
+    """A run's means by condition, overall and by question type, and its comparisons; what only its study has.
 
     Of one's own conversations also how large each memory is; without questions, nothing else.
 
@@ -55,8 +62,9 @@ def tables(folder: Path) -> Record:
         "types": _means(metrics, ["type", "condition"]),
         "comparisons": _records(run_table(folder, "table_7")),
     }
-    if isinstance(read_run(folder).study, ForgettingStudy):
-        found |= {name: _records(run_table(folder, name)) for name in ("table_2", "noninferiority")}
+    for kind, names in _OF_STUDY.items():
+        if isinstance(read_run(folder).study, kind):
+            found |= {name: _records(run_table(folder, name)) for name in names}
     return found
 
 

@@ -55,17 +55,17 @@ from tasks.study import Study
 _HISTORIES = 25
 _TURNS = 4_000
 
-# Stages on whose artefacts no call depends, and that ask no model, or offline ones. `words` embeds only questions,
-# which `recall` does too; `plant` some hundred texts, which is nothing beside the rest.
+# Stages on whose artefacts no call depends, and that ask no model, or offline ones; what `plant` embeds, some hundred
+# texts, is nothing beside the rest.
 _FREE = frozenset(
     step.STAGE.name
     for step in (
         growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
-        switches, switches_budgets, switches_tables, words, plant, associate,
+        switches, switches_budgets, switches_tables, plant, associate,
     )
 )  # fmt: skip
 # What stages do here instead of their work.
-_INSTEAD = {hubs.STAGE.name: hubs.embedded}
+_INSTEAD = {hubs.STAGE.name: hubs.embedded, words.STAGE.name: words.embedded}
 # Stages whose calls grow with the turns; those of all others grow with the questions.
 _BY_TURN = frozenset({"embed", "merge", "ingest"})
 

@@ -159,7 +159,11 @@ def _named(arm: str, table: pa.Table) -> pa.Table:
 def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
     """Write the tables that another judge changes into a folder of their own."""
     _one_file_a_table(
-        folder, to, run, made, ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "arena")
+        folder,
+        to,
+        run,
+        made,
+        ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "arena", "associate"),
     )
     _paper_text(folder, to, made)
 

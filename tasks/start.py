@@ -240,6 +240,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
             "bootstrap",
             "arena",
             "analyse",
+            "associate",
         )
         return buying(stage, works) if anew else only_found(stage, works)
 

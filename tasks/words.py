@@ -12,6 +12,7 @@ from memory.errors import CallFailed
 from memory.protocol import Budgeted
 from results.answer_match import normalised, occurs, wanted
 from results.tables import from_rows
+from tasks.context import open_embedder
 from tasks.load import loaded
 from tasks.memories import memories
 from tasks.stage import Made, Stage, Work, count
@@ -49,6 +50,14 @@ def make(work: Work) -> Made:
                 rows += _question_rows(memory, question, histories[history], work.params["words"])
     named = [{"condition": work.params["condition"]["name"], **row} for row in rows]
     return Made({"words": from_rows(named, WORDS)}, count(named))
+
+
+def embedded(work: Work) -> Made:
+    """The part of `make` that is paid for: the questions are embedded, and that is all."""
+    texts = [question.text for question in loaded(work)[1] if question.history in work.params["histories"]]
+    if "embedder" in work.params["models"]:
+        open_embedder(work).embed(texts)
+    return Made({}, {})
 
 
 def _question_rows(

@@ -75,7 +75,8 @@ BUNDLES = {
     "local": _one_chat(f"local:{PACKAGED}", "offline:minilm"),
 }
 ABOUT = {
-    "offline": "no language model, no network: noun phrases, extracted answers, lexical judge, MiniLM",
+    "offline": "no language model, no network: noun phrases, extracted answers, lexical judge, MiniLM; on LoCoMo, the "
+    "association study extracts with offline:locomo-observations, the facts in LoCoMo's own file",
     "published": "as in the Selective Forgetting paper; needs OPENAI_API_KEY and Ollama",
     "openai": "needs OPENAI_API_KEY; OPENAI_BASE_URL for another address",
     "ollama": "local models; OLLAMA_HOST for another address",

@@ -10,9 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from flows.json_output import tables
 from tasks import plan
 from tasks.associate import LARGE_MODEL
+from tasks.execute import in_loop
 from tasks.models.catalogue import BUNDLES
+from tasks.start import judge_anew
 from tests.flows.fake_llm import in_the_place_of_providers, kind_of
 from tests.flows.locomo_files import asked, conversation
 from tests.flows.study_in_loop import Watched, run_in_loop
@@ -128,6 +131,25 @@ def test_the_graph_holds_the_facts_of_the_file_on_their_turns(both: Watched) -> 
 def test_the_text_of_every_paper_table_is_in_one_file(both: Watched) -> None:
     texts = set(both.table("paper_text")["table"])
     assert {"table_1", "table_7", "gaama_table_3", "gaama_table_5", "evidence_by_words", "quirks"} <= texts
+
+
+def test_other_verdicts_give_other_rewards_and_the_same_evidence(both: Watched) -> None:
+    study = both.run.study.model_copy(update={"judge": "per_type"})
+    made = judge_anew(both.folder, both.run.model_copy(update={"study": study}), in_loop)
+    verdicts = pd.read_parquet(made / "verdicts.parquet")
+    assert set(verdicts["judge"]) == {"per_type"}
+    table = pd.read_parquet(made / "gaama_table_3.parquet").query("source == 'measured'")
+    means = verdicts.assign(correct=verdicts["correct"].astype(float)).groupby("condition")["correct"].mean()
+    overall = table[table["category"] == "overall"].set_index("system")["mean"]
+    assert overall.to_dict() == (100 * means).to_dict()
+    assert pd.read_parquet(made / "evidence_by_words.parquet").equals(both.table("evidence_by_words"))
+
+
+def test_as_json_a_run_has_the_tables_of_its_study(both: Watched) -> None:
+    said = json.loads(json.dumps(tables(both.folder), allow_nan=False))
+    assert {row["condition"] for row in said["evidence_by_words"]} == set(both.table("recalls")["condition"])
+    assert said["quirks"] and said["hub_summary"] and said["evidence_differences"]
+    assert {row["source"] for row in said["gaama_table_3"]} == {"measured", "printed"}
 
 
 # Evidence by words

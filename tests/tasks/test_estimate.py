@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tasks.kinds import make_study
 from tasks.models.catalogue import BUNDLES
 from tasks.models.foreseen import Heading, Line, Span
 from tasks.models.offline.chat import OfflineChat
+from tasks.models.simulated import REASKED
 from tests.flows import fake_llm
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat, status
@@ -302,3 +304,49 @@ def test_a_folder_of_another_run_is_refused_as_by_run(tmp_path: Path) -> None:
 def test_the_calls_of_answers_and_verdicts_say_whose_they_are(tmp_path: Path) -> None:
     calls: pd.DataFrame = run_in_loop(tmp_path, conditions=conditions("none", "bm25")).table("calls")
     assert set(calls[calls.stage.isin(["answer", "judge"])].condition) == {"none", "bm25"}
+
+
+# The association study
+
+ASSOCIATION: dict[str, Any] = {
+    "study": "association",
+    "models": PUBLISHED,
+    "conditions": [
+        {"system": "flat", "profile": "tuned", "name": "rag", "answer_prompt": "detailed"},
+        {"system": "gaama", "name": "gaama", "answer_prompt": "detailed"},
+    ],
+    "limit": 4,
+    "planted": 4,
+    "resamples": 100,
+}
+
+
+def remembering(request: Request) -> Answer:
+    """Facts and concepts as many as clauses state; all else as the fake model says it."""
+    if "messages" in request.body and fake_llm.kind_of(request) == "concept_facts":
+        new = request.user.split("\n\n", maxsplit=1)[0].splitlines()[1:]
+        episodes = [line.removeprefix("[").split("] ", maxsplit=1) for line in new]
+        inputs = {"episodes": json.dumps(episodes), "observed": "[]"}
+        return chat(OfflineChat("noun-phrases").complete("concept_facts", inputs))
+    return fake_llm.reply(request)
+
+
+def test_an_estimate_of_the_association_study_bounds_its_calls(server: FakeServer, tmp_path: Path) -> None:
+    server.always(remembering)
+    found = estimated(tmp_path, **ASSOCIATION)
+    assert server.count() == 0
+    real = bought(run_in_loop(tmp_path, **ASSOCIATION))
+    for heading, line in found.lines.items():
+        if heading.chat and heading.stage in ("merge", "answer", "judge"):
+            assert_within(line.calls, real.get(heading, {"calls": 0})["calls"], heading)
+    assert {heading.stage for heading in real} <= {heading.stage for heading in found.lines} | {"plant"}
+
+
+def test_with_a_repair_it_counts_the_most_that_a_repair_can_ask(server: FakeServer, tmp_path: Path) -> None:
+    repairing = ASSOCIATION | {"repair": True, "noise_runs": 1}
+    lines = estimated(tmp_path, **repairing).lines
+    [asked] = [line for heading, line in lines.items() if heading.stage == "repair" and heading.chat]
+    # For each of four questions: diagnosis, probes, plan, verification; the answer may be one that is there already.
+    assert 4 * 4 <= asked.calls.high <= 4 * 5 * REASKED + 1e-9
+    assert asked.calls.low < 4 * 4
+    assert server.count() == 0

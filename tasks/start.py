@@ -13,8 +13,9 @@ from memory.calibration import ESTIMATE
 from memory.errors import BadInput, CallFailed
 from memory.protocol import Models
 from memory.systems import find
+from results.arena import RANGES
 from results.errors import DiskFull
-from tasks import bootstrap, growth, switches_tables
+from tasks import arena, bootstrap, growth, repair, switches_tables
 from tasks.association_plan import AssociationPlan
 from tasks.association_study import AssociationStudy
 from tasks.benchmarks import BENCHMARKS
@@ -104,8 +105,12 @@ def plan_of(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = Fa
 
 def stages_of(study: Study) -> tuple[str, ...]:
     """The names of the stages that a study goes through, in order."""
-    stages = _kind_of_plan(study).STAGES
-    return tuple(s.name for s in stages if s is not growth.STAGE or study.benchmark == OWN)
+    left_out = {
+        growth.STAGE: study.benchmark != OWN,
+        arena.STAGE: study.benchmark not in RANGES,
+        repair.STAGE: not (isinstance(study, AssociationStudy) and study.repair),
+    }
+    return tuple(s.name for s in _kind_of_plan(study).STAGES if not left_out.get(s))
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:

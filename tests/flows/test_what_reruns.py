@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from memory.prompts import query_entities
-from tasks import answer, merge, plan
+from tasks import answer, merge
+from tasks.execute import in_loop
 from tasks.prompts import judge as judge_prompts
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 
@@ -143,7 +144,7 @@ def test_another_embedder_is_no_business_of_a_lexical_memory(tmp_path: Path) -> 
 
     def execute(stage: Any, asked: Any) -> Any:
         works.extend(asked)
-        return plan.in_loop(stage, asked)
+        return in_loop(stage, asked)
 
     from tasks.context import closed_models
     from tasks.kinds import make_study

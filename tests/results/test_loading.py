@@ -77,7 +77,7 @@ def test_run_json_is_a_dictionary_and_a_table_is_read_once(representation_run: P
     assert run.run["study"]["benchmark"] == "sample"
     assert run.metrics is run.metrics
     assert {"metrics", "graph", "run"} <= set(dir(run))
-    assert repr(run).startswith(f"<run {run.run['name']}, complete: answers, budget_rows, calls, ")
+    assert repr(run).startswith(f"<run {run.run['name']}, complete: answers, ")
 
 
 def test_a_graph_is_loaded_by_its_condition_and_its_vectors_stack(representation_run: Path) -> None:

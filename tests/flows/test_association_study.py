@@ -52,6 +52,7 @@ STUDY: dict[str, Any] = {
     "words": [100, 1000],
     "planted": 0,
     "resamples": 100,
+    "runner": "threads",  # all is done in the process that is killed; `test_runners` has worker processes
 }
 QUESTIONS = 3
 """So many are asked of each of two conversations."""

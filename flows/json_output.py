@@ -15,11 +15,13 @@ from tasks.benchmarks.validate import validate
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import read_run
 from tasks.study import Study
+from tasks.use_time_study import UseTimeStudy
 
 Record = dict[str, Any]
 _OF_STUDY: dict[type[Study], tuple[str, ...]] = {
     ForgettingStudy: ("table_2", "noninferiority"),
     AssociationStudy: ("evidence_by_words", "evidence_differences", "quirks", "hub_summary", "gaama_table_3"),
+    UseTimeStudy: ("use_time", "use_time_differences"),
 }
 """The tables that only one kind of study has."""
 

@@ -22,12 +22,14 @@ from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
 from flows.remarks import print_remarks
 from flows.switches_report import print_switches
+from flows.use_time_report import print_use_time
 from flows.waterfall_report import print_waterfall
 from memory.errors import BadInput
 from results import history_sizes, rendering
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
 from tasks.runs import Run, read_run
+from tasks.use_time_study import UseTimeStudy
 
 if TYPE_CHECKING:
     from tasks.models.ledger import Totals
@@ -53,7 +55,9 @@ def print_run(folder: Path) -> None:
     console.print(Text.assemble((run.study.study, "bold"), f" on {run.variant}"))
     if (folder / "history_sizes.parquet").exists():
         print_table(_sizes(folder))
-    if run.asks:
+    if isinstance(run.study, UseTimeStudy):
+        print_use_time(folder)  # its arms are too many for tables of means
+    elif run.asks:
         print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)

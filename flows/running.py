@@ -27,6 +27,7 @@ from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields
 from tasks.thresholds import read_thresholds
 from tasks.toml_file import read_fields
+from tasks.use_time_study import UseTimeStudy
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -148,6 +149,10 @@ def _flow_of(study: Study) -> Any:
         from flows.association import association
 
         return association
+    if isinstance(study, UseTimeStudy):
+        from flows.use_time import use_time
+
+        return use_time
     from flows.representation import representation
 
     return representation

@@ -100,6 +100,7 @@ RECALLS = _schema(
     pa.field("edges", pa.int32()),
     pa.field("turns", _TEXTS),  # distinct turns that the context stands on, best first
     pa.field("scores", pa.list_(pa.float64())),
+    pa.field("shown", _TEXTS),  # turns that the context itself stands on; null in runs before it was kept
     pa.field("flags", _TEXTS),
     pa.field("memory_items", pa.int64()),
     pa.field("memory_edges", pa.int64()),
@@ -155,6 +156,7 @@ METRICS = _schema(
     pa.field("judge", pa.float64()),  # 1, 0, a share of key facts, or null where there is no verdict
     pa.field("judge_status", pa.string()),
     pa.field("context_tokens", pa.int64()),
+    pa.field("context_evidence", pa.float64()),
     pa.field("turn_recall_1", pa.float64()),
     pa.field("turn_recall_5", pa.float64()),
     pa.field("turn_recall_10", pa.float64()),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memory.repair.graft import Graft
 from memory.repair.settings import GRAFT_PROFILES
-from memory.systems import find
-from results.schemas import TURNS
 from tasks import (
     answer,
     associate,
@@ -30,21 +28,19 @@ from tasks import (
 from tasks.association_study import GRAFT, IMPROVED, PUBLISHED, AssociationStudy
 from tasks.context import declared
 from tasks.execute import Execute
-from tasks.load import histories_of
 from tasks.models.catalogue import BUNDLES
-from tasks.plan import Batch, Plan
+from tasks.plan import Batch
 from tasks.prompts.hashing import request_hash
 from tasks.runs import Run
+from tasks.shared_builds import Merges, SharedBuilds
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Condition
 
 HUB_WORDS = 1000
 """Words of context at which the twins are compared: those of the paper."""
 
-Merges = dict[str, Artefact]
 
-
-class AssociationPlan(Plan):
+class AssociationPlan(SharedBuilds):
     """Walks the association study."""
 
     STAGES = tuple(
@@ -67,34 +63,8 @@ class AssociationPlan(Plan):
         self._stage(associate.STAGE, [self._associate(base["load"], scores)])
         return scores
 
-    # Built once where they are built alike
-
-    def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> Merges:
-        """Artefacts of stage `merge`, by batch of every arm: arms that are built alike share one."""
-        builders: dict[str, Condition] = {}
-        works: dict[str, Work] = {}
-        built_as: dict[str, str] = {}
-        histories = histories_of(base["load"].read(self._folder, "turns", TURNS))
-        in_order = all(h.sessions == merge.in_order(h, {"session_order": "date"}) for h in histories.values())
-        for condition in (*self._study.conditions, *self._association.quirks()):
-            if not merge.built_beforehand(find(condition.system)):
-                continue
-            builder = builders.setdefault(self._build_key(condition, in_order=in_order), condition)
-            for batch in batches:
-                name = f"{builder.name}-{batch.name}"
-                built_as[f"{condition.name}-{batch.name}"] = name
-                work = self._work(merge.STAGE, name, self._building_params(builder, batch), base)
-                works.setdefault(name, work)
-        made = {found.batch: found for found in self._stage(merge.STAGE, list(works.values()))}
-        return {arm: made[name] for arm, name in built_as.items()}
-
-    def _build_key(self, condition: Condition, *, in_order: bool) -> str:
-        """What arms have in common that are built alike; with sessions in order of time, no order differs."""
-        arm = self._study.arm(condition)
-        fields = set(getattr(find(condition.system), "built_by", arm["settings"]))
-        if in_order:
-            fields -= {"session_order"}
-        return repr((condition.system, sorted((name, arm["settings"][name]) for name in fields)))
+    def _built(self) -> Iterator[Condition]:
+        yield from (*self._study.conditions, *self._association.quirks())
 
     # What needs no answer
 

@@ -12,11 +12,13 @@ from results.rendering import plain
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
 from tasks.study import Study
+from tasks.use_time_study import UseTimeStudy
 
 KINDS: dict[str, type[Study]] = {
     "representation": Study,
     "forgetting": ForgettingStudy,
     "association": AssociationStudy,
+    "use-time": UseTimeStudy,
 }
 
 

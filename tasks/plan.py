@@ -150,10 +150,14 @@ class Plan:
         traced = self._stage(waterfall.STAGE, self._waterfalls(base, recalls, scores))
         self._stage(waterfall_types.STAGE, [self._waterfall_types(traced)])
         names = list(dict.fromkeys(found.batch.rpartition("-")[0] for found in scores))
-        self._stage(bootstrap.STAGE, [self._bootstrap(scores, bootstrap.pairs(names))])
+        self._stage(bootstrap.STAGE, [self._bootstrap(scores, self._pairs(names))])
         if self._study.benchmark in RANGES:
             self._stage(arena.STAGE, [self._arena(base["load"], scores)])
         return scores
+
+    def _pairs(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """Which conditions are compared."""
+        return bootstrap.pairs(names)
 
     def _asked_in_steps(self, loaded: Artefact) -> bool:
         """Whether questions are asked in between of their sessions: then to recall is to build, in one stage."""

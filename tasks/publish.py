@@ -12,6 +12,7 @@ from results import tables
 from results.arena import arena_text
 from results.switches_text import TEXTS
 from results.table_3 import table_3
+from results.use_time_text import TEXTS as USE_TIME_TEXTS
 from results.waterfall_types import waterfall_text
 from tasks.parameters import parameters
 from tasks.plan import Artefacts
@@ -41,13 +42,14 @@ _ONE_FILE = (
     "hubs",
     "associate",
     "arena",
+    "use_time",
 )
 
 _TEXTS = (
     *("*table_*.md", "*table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS)),
     *(
         f"{name}.{end}"
-        for name in ("evidence_by_words", "evidence_differences", "quirks", "arena_steps")
+        for name in ("evidence_by_words", "evidence_differences", "quirks", "arena_steps", *USE_TIME_TEXTS)
         for end in ("md", "tex")
     ),
 )
@@ -163,7 +165,7 @@ def publish_verdicts(folder: Path, to: Path, run: Run, made: Artefacts) -> None:
         to,
         run,
         made,
-        ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "arena", "associate"),
+        ("judge", "score", "waterfall", "waterfall_types", "bootstrap", "arena", "associate", "use_time"),
     )
     _paper_text(folder, to, made)
 
@@ -183,6 +185,12 @@ def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
     texts += [
         arena_text(*(artefact.read(folder, name).to_pandas() for name in ("arena_steps", "arena_slopes")))
         for artefact in made.by_stage.get("arena", [])
+    ]
+    texts += [
+        written(artefact.read(folder, name).to_pandas())
+        for artefact in made.by_stage.get("use_time", [])
+        for name, written in USE_TIME_TEXTS.items()
+        if name in artefact.files
     ]
     for text in texts:
         tables.write_bytes(to / f"{text.name}.md", text.markdown().encode())

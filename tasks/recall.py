@@ -96,8 +96,9 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
         "edges": recall.edges,
         "turns": [source.turn for source in recall.provenance],
         "scores": [source.score for source in recall.provenance],
+        "shown": list(recall.stands_on),
         "flags": list(recall.flags),
     }
 
 
-STAGE = Stage("recall", 3, make)
+STAGE = Stage("recall", 4, make)

@@ -51,6 +51,7 @@ def _row(
         row["f1_improved"] = token_metrics.improved(answer["answer"], question.reference).f1
     if recall["status"] == "ok":
         row |= _retrieval(question, recall["turns"])
+        row["context_evidence"] = _evidence_in_context(question, recall["shown"])
     return row
 
 
@@ -71,4 +72,11 @@ def _retrieval(question: Question, ranked: list[str]) -> dict[str, float]:
     return {**(turns.columns("turn") if turns else {}), **(sessions.columns("session") if sessions else {})}
 
 
-STAGE = Stage("score", 1, make)
+def _evidence_in_context(question: Question, shown: list[str]) -> float | None:
+    """The share of the evidence turns that the context stands on; none for abstention, or where none is named."""
+    if question.abstention or not question.evidence:
+        return None
+    return len(set(question.evidence) & set(shown)) / len(set(question.evidence))
+
+
+STAGE = Stage("score", 2, make)

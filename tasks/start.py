@@ -25,6 +25,7 @@ from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, los
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
 from tasks.draw_association import draw_association
+from tasks.draw_use_time import draw_use_time
 from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
@@ -42,6 +43,8 @@ from tasks.study import Study
 from tasks.study_diff import differences, one_line
 from tasks.switches_draw import draw_switches
 from tasks.switches_plan import ExplainedPlan
+from tasks.use_time_plan import UseTimePlan
+from tasks.use_time_study import UseTimeStudy
 
 RUNS = Path("results/runs")
 _INTERRUPTS = {"KeyboardInterrupt": "interrupted", "TerminationSignal": "cancelled, or told to end"}
@@ -118,6 +121,8 @@ def _kind_of_plan(study: Study) -> type[Plan]:
         return ForgettingPlan
     if isinstance(study, AssociationStudy):
         return AssociationPlan
+    if isinstance(study, UseTimeStudy):
+        return UseTimePlan
     return ExplainedPlan if study.explain else Plan
 
 
@@ -171,6 +176,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
             draw(folder, run.study)
         if isinstance(run.study, AssociationStudy):
             draw_association(folder)
+        if isinstance(run.study, UseTimeStudy):
+            draw_use_time(folder)
         if switches_tables.STAGE.name in plan.made.by_stage:
             draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so
@@ -246,6 +253,7 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
             "arena",
             "analyse",
             "associate",
+            "use_time",
         )
         return buying(stage, works) if anew else only_found(stage, works)
 
@@ -263,11 +271,12 @@ def judge_anew(folder: Path, run: Run, execute: Execute) -> Path:
 
 def _check(study: Study) -> None:
     """Refuse what cannot run, before anything does: each memory is made once, with models that are never asked."""
-    if BENCHMARKS[study.benchmark].in_between and (study.study != "representation" or study.explain):
+    whole = isinstance(study, ForgettingStudy | AssociationStudy) or study.explain
+    if BENCHMARKS[study.benchmark].in_between and whole:
         what = "--explain" if study.study == "representation" else f"study {study.study}"
         raise BadInput(
             f"{what}: builds memories of whole histories, and {study.benchmark} asks in between of its sessions; "
-            "`palimpsest run representation` does that"
+            "`palimpsest run representation` and `run use-time` do that"
         )
     choose("offline", study.models.model_dump(exclude={"json_mode", "reply_cap"}))
     unasked = Undeclared(study.models.embedder, 1)

@@ -21,6 +21,7 @@ from results.report.run_tables import tables
 from results.report.sizes import sizes
 from results.report.sources import RunFolder
 from results.report.switches import switches
+from results.report.use_time_tables import use_times
 from results.report.waterfall_tables import waterfall
 from results.tables import write_bytes
 
@@ -66,7 +67,7 @@ def _page(run: RunFolder, money: Money) -> Page:
         metrics = None
     calls = calls_of(run)
     figured = [] if metrics is None else [headline(run, metrics), comparisons(run)]
-    studied = [waterfall(run), switches(run), forgetting(run), associations(run)]
+    studied = [waterfall(run), switches(run), forgetting(run), associations(run), use_times(run)]
     tabled = [] if metrics is None else [*studied, tables(run, metrics)]
     sections = [
         *figured,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import blocks, caching, completing, probing
+from flows import blocks, caching, completing, probing, suites
 from flows.options import StudyOptions, with_study_options
 
 app = typer.Typer(
@@ -37,7 +37,11 @@ class _TablesByDefault(typer.core.TyperGroup):
         return [*super().shell_complete(ctx, incomplete), *runs]
 
 
-shown = typer.Typer(cls=_TablesByDefault, help="Print a run's tables (show RUN), or draw a memory graph.")
+shown = typer.Typer(
+    cls=_TablesByDefault,
+    help="Print a run's tables (show RUN), several use-time runs beside one another, or draw a memory graph.",
+)
+shown.command("suites")(suites.show_suites)
 app.add_typer(shown, name="show")
 
 BAD_INPUT = 2

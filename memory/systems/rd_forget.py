@@ -12,12 +12,13 @@ from pydantic import BaseModel
 from memory.conversation import Query, Session, Turn
 from memory.errors import CallFailed
 from memory.extraction import Extraction
+from memory.lines import Line, chunked, source_lines
 from memory.models import ChatRequest
 from memory.prompts import rd_curate, rd_select
 from memory.prompts.rd_curate import Asked
 from memory.protocol import Models, Recall, Size, Source
 from memory.rdforget import tables as stored_claims
-from memory.rdforget.curation import Claim, Line, chunked, curated, source_lines
+from memory.rdforget.curation import Claim, curated
 from memory.rdforget.eligibility import eligible
 from memory.rdforget.materialise import Entry, materialised
 from memory.rdforget.packing import packed, rendered

@@ -14,9 +14,10 @@ from memory.errors import CallFailed
 from memory.extraction import Extraction
 from memory.lines import Line, chunked, source_lines
 from memory.models import ChatRequest
+from memory.packing import sources
 from memory.prompts import rd_curate, rd_select
 from memory.prompts.rd_curate import Asked
-from memory.protocol import Models, Recall, Size, Source
+from memory.protocol import Models, Recall, Size
 from memory.rdforget import tables as stored_claims
 from memory.rdforget.curation import Claim, curated
 from memory.rdforget.eligibility import eligible
@@ -93,7 +94,8 @@ class RDForget:
         flags += chosen_flags
         flags += ["archive_rescue"] * sum(entry.status != "active" for entry in shown)
         flags += ["trimmed"] * (len(shown) < len(chosen))
-        return Recall(rendered(shown), _provenance(shown), len(shown), flags=tuple(flags))
+        ranked_turns = sources((entry.turns, 1 / rank) for rank, entry in enumerate(shown, 1))
+        return Recall(rendered(shown), ranked_turns, len(shown), flags=tuple(flags))
 
     def _entries(self, asked: Asked) -> tuple[list[Entry], list[str]]:
         """The memory entries for a question, and flags."""
@@ -172,12 +174,3 @@ def _hash(chunk: Sequence[Line]) -> str:
     for line in chunk:
         digest.update(f"{line.id} {line.turn} {line.text}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _provenance(shown: Sequence[Entry]) -> tuple[Source, ...]:
-    """The turns behind entries, in their order."""
-    first: dict[str, float] = {}
-    for rank, entry in enumerate(shown, 1):
-        for turn in entry.turns:
-            first.setdefault(turn, 1 / rank)
-    return tuple(Source(turn, score) for turn, score in first.items())

@@ -14,10 +14,10 @@ from memory.errors import CallFailed
 from memory.extraction import Extraction
 from memory.lines import Line, chunked, source_lines
 from memory.models import ChatRequest
-from memory.packing import sources
 from memory.prompts import rd_curate, rd_select
 from memory.prompts.rd_curate import Asked
 from memory.protocol import Models, Recall, Size
+from memory.provenance import sources
 from memory.rdforget import tables as stored_claims
 from memory.rdforget.curation import Claim, curated
 from memory.rdforget.eligibility import eligible

@@ -7,20 +7,27 @@ what facts, sections 21 and 22, list. The numbers in brackets are sections of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memory.dates import DateRule
+from memory.forgetting.retention import RetentionSettings
+from memory.packing import BudgetSettings
 from memory.validation import Validation
 
 MergeRule = Literal["old_wins", "new_wins", "higher_confidence_else_old", "last_by_time"]
 
 
-class GraphSettings(BaseModel):
-    """Settings of the memory graph; the defaults are the profile `improved`."""
+class GraphSettings(BudgetSettings, RetentionSettings):
+    """Settings of the memory graph; the defaults are the profile `improved`.
+
+    `budget_tokens` takes lines of the subgraph, nodes by their score and each followed by its edges; `max_nodes` and
+    `max_edges` bound the subgraph before.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    holds_vectors: ClassVar[bool] = True
 
     # What enters
     session_order: Literal["file", "date"] = "date"
@@ -108,11 +115,13 @@ RETRIEVAL_FIELDS = frozenset(
     {
         *("retrieval_floor", "nearest_without_roots", "title_shortcut", "person_demotion", "roots", "hops"),
         *("max_nodes", "neighbours", "edges", "max_edges", "touch_on_recall"),
-        *("show_dates", "max_context_characters", "clean_titles"),
+        *("show_dates", "max_context_characters", "budget_tokens", "entry_tokens", "clean_titles"),
     }
 )
 """The fields that change nothing of what merging builds: one graph serves all their values. (`comparison` and
 `title_key` are of both; `clean_titles` is of removal.)"""
+BUILDING_FIELDS = frozenset(GraphSettings.model_fields) - RETRIEVAL_FIELDS | {"clean_titles"}
+"""The fields that decide what is built and, after the last session, forgotten: graphs alike in these are alike."""
 
 GRAPH_PROFILES: Mapping[str, Mapping[str, Any]] = {
     "published": {

@@ -64,7 +64,8 @@ class Recall:
         provenance: The distinct turns that it stands on, best first. It may be longer than what `context` shows
             only if the system ranks turns; a system that does not rank gives the turns in context order.
         items: How many chunks or nodes `context` shows.
-        shown: How many of the provenance's turns the context itself stands on, for a system that ranks more; none: all.
+        shown: Those of the provenance's turns that the context itself stands on, best first, for a system that ranks
+            more; none: all.
         edges: How many edges `context` shows.
         flags: What the report should count, such as `no_roots`, `context_cut`.
     """
@@ -74,12 +75,12 @@ class Recall:
     items: int
     edges: int = 0
     flags: tuple[str, ...] = ()
-    shown: int | None = None
+    shown: tuple[str, ...] | None = None
 
     @property
     def stands_on(self) -> tuple[str, ...]:
         """The turns that the context itself stands on, best first."""
-        return tuple(source.turn for source in self.provenance[: self.shown])
+        return tuple(source.turn for source in self.provenance) if self.shown is None else self.shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ CUT = "[cut]"
 
 
 def serialise(graph: MemoryGraph, subgraph: Subgraph) -> str:
-    """One line a node, one line an edge; empty if there is no node.
+    """One line a node, one line an edge; empty if there is neither.
 
     With `show_dates`, each line ends with the date of the session that it was first said in, and of the
     last if that is another; former attribute values follow the present one with theirs. An edge's end
     outside the subgraph is shown by its title all the same.
     """
-    if not subgraph.nodes:
+    if not subgraph.nodes and not subgraph.edges:
         return ""
     limit = graph.settings.max_context_characters
     lines, characters = [], 0

@@ -1,7 +1,7 @@
 """Stage `switches_budgets`: flat retrieval and the graph at equal hits, as the paper does, and at equal context tokens.
 
 At equal hits flat shows its five nearest turns, and the graph all that it finds from five roots. At equal tokens the
-budget is the only cap: both rank up to `WIDE` turns or nodes, and take, best first, what fits (`memory.fitting`).
+budget is the only cap: both rank up to `WIDE` turns or nodes, and take, best first, what fits (`memory.packing`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from memory.conversation import History
 from memory.errors import CallFailed
-from memory.fitting import Piece, fitted, graph_pieces, turn_pieces
+from memory.fitting import Piece, graph_pieces, turn_pieces
+from memory.packing import fitted
 from memory.profiles import GraphSettings
 from memory.protocol import Models
 from memory.retrieval import expand, find_roots
@@ -79,7 +80,8 @@ def _rows(
                 continue
             for budget in _budgets():
                 shown = pieces[budget["unit"]]
-                taken = fitted(shown, budget["budget"]) if budget["unit"] == "tokens" else shown
+                costs = [piece.tokens for piece in shown]
+                taken = fitted(shown, costs, budget["budget"]) if budget["unit"] == "tokens" else shown
                 yield {**key, **budget, "status": "ok", **_figures(needed, taken)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,8 @@ from memory.forgetting.limits import Limit, decide
 from memory.forgetting.policies import RetentionPolicy
 from memory.forgetting.states import Clock, Counts, Mask, Scored, States
 from memory.graph import MemoryGraph, stamp
-from memory.systems.flat import Flat
-from memory.systems.turns import text_bytes
-from memory.vectors import VectorIndex
+from memory.models import Vectors
+from memory.systems.turns import StoredTurn, text_bytes
 
 VERSION = 1
 TERMS = ("recency", "frequency", "centrality", "turns", "relevance", "importance", "strength")
@@ -41,6 +41,18 @@ FORGETTING = pa.schema(_COLUMNS, metadata={"palimpsest.forgetting.version": str(
 or `forgotten`. A turn's label is its role, and it has no title."""
 COSTLY = frozenset({"bytes", "edges", "vectors"})
 """Columns of `States` that must be gathered from the whole memory; the others stand ready."""
+
+
+class KeepsTurns(Protocol):
+    """A memory of whole turns, such as flat retrieval."""
+
+    turns: list[StoredTurn]
+
+    def embedded(self) -> tuple[Sequence[int], Vectors]:
+        """The turns that have a vector, by position, and their vectors `(rows, dimensions)`."""
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all turns but those of a mask `(turns,)`, with all that stands on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +95,33 @@ def states_of(graph: MemoryGraph, reads: Collection[str] = COSTLY) -> tuple[Stat
     return States(**own, bytes=nbytes, edges=edges, vectors=vectors), ids
 
 
-def states_of_turns(flat: Flat, numbers: Mapping[str, int] | None = None) -> tuple[States, list[str]]:
-    """The turns of a flat memory as columns, oldest first, and their ids.
+def states_of_turns(memory: KeepsTurns, numbers: Mapping[str, int] | None = None) -> tuple[States, list[str]]:
+    """The turns of a memory as columns, oldest first, and their ids.
 
     A turn is never accessed again and has no edges. One without a vector has a zero vector.
 
     Args:
-        flat: Is only read.
+        memory: Is only read.
         numbers: The turn counter when each turn was stored, by id. Needed once something was forgotten: until then
             it is the turn's place.
     """
-    ids = [held.turn.id for held in flat.turns]
+    ids = [held.turn.id for held in memory.turns]
     n = len(ids)
     roles: dict[str, int] = {}
-    vectors = np.zeros((n, flat.vectors.dimensions), np.float32)
-    vectors[flat.positions] = flat.vectors.matrix
-    nbytes = np.array([text_bytes([held]) for held in flat.turns], np.int64)
-    nbytes[flat.positions] += vectors.itemsize * flat.vectors.dimensions
+    positions, rows = memory.embedded()
+    embedded = np.asarray(positions, np.int64)
+    vectors = np.zeros((n, rows.shape[1]), np.float32)
+    vectors[embedded] = rows
+    nbytes = np.array([text_bytes([held]) for held in memory.turns], np.int64)
+    nbytes[embedded] += vectors.itemsize * rows.shape[1]
     states = States(
-        created_at=np.array([stamp(held.time) for held in flat.turns], "datetime64[us]"),
+        created_at=np.array([stamp(held.time) for held in memory.turns], "datetime64[us]"),
         last_accessed_at=np.full(n, stamp(None)),
         access_count=np.zeros(n, np.int64),
         turns_at_creation=np.array([numbers[id] for id in ids] if numbers else range(n), np.int64),
         turns_at_last_access=np.full(n, -1),
         degree=np.zeros(n, np.int64),
-        label=np.array([roles.setdefault(held.turn.role, len(roles)) for held in flat.turns], np.int64),
+        label=np.array([roles.setdefault(held.turn.role, len(roles)) for held in memory.turns], np.int64),
         bytes=nbytes,
         edges=np.zeros((0, 2), np.int64),
         vectors=vectors,
@@ -153,7 +167,7 @@ def forget(
 
 
 def forget_turns(
-    flat: Flat,
+    memory: KeepsTurns,
     policy: RetentionPolicy,
     limit: Limit,
     clock: Clock,
@@ -163,20 +177,13 @@ def forget_turns(
     number: int = 0,
     like: Mask | None = None,
 ) -> Pass:
-    """Forget turns of a flat memory with their vectors; arguments as of `forget` and `states_of_turns`."""
-    states, ids = states_of_turns(flat, numbers)
+    """Forget turns of a memory with their vectors; arguments as of `forget` and `states_of_turns`."""
+    states, ids = states_of_turns(memory, numbers)
     scored = policy.score(states, clock, draw, like)
     forgotten = decide(scored, states, limit)
-    roles = [held.turn.role for held in flat.turns]
+    roles = [held.turn.role for held in memory.turns]
     table = report(policy.name, states, scored, forgotten, clock, ids, roles, draw=draw, number=number)
-    place = np.cumsum(~forgotten) - 1
-    vectors = VectorIndex(flat.vectors.dimensions)
-    for position, vector in zip(flat.positions, flat.vectors.matrix, strict=True):
-        if not forgotten[position]:
-            vectors.add(vector)
-    flat.positions = [int(place[position]) for position in flat.positions if not forgotten[position]]
-    flat.turns = list(compress(flat.turns, ~forgotten))
-    flat.vectors = vectors
+    memory.keep(~forgotten)
     return Pass(int(forgotten.sum()), 0, table)
 
 

@@ -1,12 +1,17 @@
-"""What is shown of a ranking: trimmed to a number of words, and written out (facts, sections 5.4 and 5.5)."""
+"""What is shown of a ranking: trimmed to a number of words, and written out (facts, sections 5.4 and 5.5).
+
+A budget of tokens is filled by the rule of all systems instead (`memory.packing`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory import tokens
 from memory.gaama.graph import Item
 from memory.gaama.retrieval import Scored
 from memory.gaama.settings import GaamaSettings
+from memory.packing import fitting
 from memory.prompts.material import flat
 
 _HEADINGS = (
@@ -42,6 +47,13 @@ def trimmed(ranked: Sequence[Scored], settings: GaamaSettings, words: int | None
             total[worst] -= sizes[worst].pop()
     shown = {found.item.id for items in kept.values() for found in items}
     return [found for found in ranked if found.item.id in shown]
+
+
+def packed(ranked: Sequence[Scored], budget: int, constant: int) -> list[Scored]:
+    """The items that a budget of tokens takes, best first, once all headings are paid for."""
+    headings = tokens.count("\n\n".join(f"## {heading}\n" for _, heading in _HEADINGS))
+    texts = [line(found.item) for found in ranked]
+    return [ranked[place] for place in fitting(texts, budget - headings, constant)]
 
 
 def _words(found: Scored) -> int:

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from memory.packing import BudgetSettings
 
 
-class GaamaSettings(BaseModel):
+class GaamaSettings(BudgetSettings):
     """Settings of GAAMA; the defaults are the profile `improved`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -47,7 +49,7 @@ class GaamaSettings(BaseModel):
     """No skill is ever made; the number counts in the sum of the budgets, which sizes the search and the trim."""
     episodes: int = Field(80, ge=0)
     max_words: int | None = Field(1000, ge=1)
-    """Most words of the items shown; none shows all that the budgets allow."""
+    """Most words of the items shown; none shows all that the budgets allow. `budget_tokens` stands in its place."""
     seeds: int = Field(40, ge=1)
     hops: int = Field(2, ge=0)
     damping: float = Field(0.6, gt=0, lt=1)

@@ -1,9 +1,12 @@
-"""Material in a prompt: sections of lines under headings, and how many words each section may take."""
+"""Material in a prompt: sections of lines under headings, and how many words each may take; texts of a reply, flat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from memory.tokens import sendable
 
@@ -36,6 +39,20 @@ class Section:
 def flat(text: str) -> str:
     """A text on one line, so that nothing in it can begin another line or section."""
     return " ".join(sendable(text).split())
+
+
+def _text(value: object) -> str:
+    return flat(value) if isinstance(value, str) else ""
+
+
+def _names(value: object) -> str:
+    return ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text of a reply on one line; what is no text counts as none."""
+Names = Annotated[str, BeforeValidator(_names)]
+"""Ids in a reply, as a text such as `L3, L7` or as a list of texts."""
 
 
 def fitted(sections: Sequence[Section], words: int) -> list[Section]:

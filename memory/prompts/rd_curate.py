@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
-from memory.prompts.material import flat
+from memory.prompts.material import Text, flat
 from memory.reply import read_json, records
 
 
@@ -36,14 +35,6 @@ class Asked:
     def inputs(self) -> dict[str, str]:
         """The question as offline models read it."""
         return {"question": self.text, "date": self.date, "label": self.label}
-
-
-def _text(value: object) -> str:
-    return flat(value) if isinstance(value, str) else ""
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-"""A text on one line; what is no text counts as none."""
 
 
 class FactReply(BaseModel):

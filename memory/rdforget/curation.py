@@ -1,36 +1,16 @@
-"""Source lines, the chunks that the curator reads them in, and what it finds in them."""
+"""What a curator finds in chunks of source lines."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory import tokens
 from memory.errors import CallFailed
+from memory.lines import Line, named, turns_of
 from memory.models import ChatModel, ChatRequest
 from memory.prompts import rd_curate
-from memory.prompts.material import flat
 from memory.prompts.rd_curate import Asked, FactReply
 from memory.rdforget.settings import RDForgetSettings
-from memory.systems.turns import StoredTurn
-
-_LINE_ID = re.compile(r"\bL\d{1,9}\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the source history: one of a turn's that is not blank.
-
-    Attributes:
-        id: `L` and its place in the history, from 1.
-        text: Date and speaker of its turn, and the line's words.
-        turn: Its turn's id.
-    """
-
-    id: str
-    text: str
-    turn: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +30,6 @@ class Claim:
     turns: tuple[str, ...] = ()
     validity: str = ""
     replaced: bool = False
-
-
-def source_lines(turns: Iterable[StoredTurn]) -> list[Line]:
-    """The lines of turns in order of time; turns without a date come first, equal ones stay in the memory's order."""
-    ordered = sorted(turns, key=lambda held: held.time.timestamp() if held.time else float("-inf"))
-    said = [(held, part) for held in ordered for part in _parts(held)]
-    return [Line(f"L{place}", text, held.turn.id) for place, (held, text) in enumerate(said, 1)]
-
-
-def _parts(held: StoredTurn) -> list[str]:
-    date = f"[{held.time.date().isoformat()}] " if held.time else ""
-    caption = [f"[{held.turn.caption}]"] if held.turn.caption else []
-    return [
-        f"{date}{held.turn.speaker}: {flat(part)}"
-        for part in [*held.turn.text.splitlines(), *caption]
-        if part.strip()
-    ]
-
-
-def chunked(lines: Sequence[Line], limit: int) -> list[list[Line]]:
-    """Lines in chunks of at most `limit` tokens, ids counted; a line that takes more is a chunk of its own."""
-    chunks: list[list[Line]] = []
-    left = 0
-    for line in lines:
-        size = tokens.count(f"[{line.id}] {line.text}\n")
-        if not chunks or size > left:
-            chunks.append([])
-            left = limit
-        chunks[-1].append(line)
-        left -= size
-    return chunks
 
 
 def curation_request(chunk: Sequence[Line], asked: Asked | None, settings: RDForgetSettings) -> ChatRequest:
@@ -132,9 +81,8 @@ def normal_slot(slot: str) -> str:
 
 def _turns(source: str, chunk: Sequence[Line]) -> tuple[str, ...]:
     """The turns of the lines that a source names; if it names none, those of the lines that it quotes."""
-    named = set(_LINE_ID.findall(source))
-    lines = [line for line in chunk if line.id in named]
+    lines = named(source, chunk)
     if not lines and source:
         quoted = source.casefold()
         lines = [line for line in chunk if quoted in line.text.casefold()]
-    return tuple(dict.fromkeys(line.turn for line in lines))
+    return turns_of(lines)

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory import tokens
+from memory.packing import fitting
 from memory.rdforget.materialise import Entry
 
 
-def cost(entry: Entry, constant: int) -> int:
-    """c(m): o200k tokens of what an entry says, and a constant for its id, status and line end."""
-    return tokens.count(entry.statement) + constant
-
-
 def packed(entries: Sequence[Entry], budget: int, constant: int) -> list[Entry]:
-    """The entries that fit, in order; one that does not fit into what is left is passed over."""
-    taken = []
-    for entry in entries:
-        size = cost(entry, constant)
-        if size <= budget:
-            taken.append(entry)
-            budget -= size
-    return taken
+    """The entries that fit, in order; `constant` is for their id, status and line end. See `memory.packing`."""
+    return [entries[place] for place in fitting([entry.statement for entry in entries], budget, constant)]
 
 
 def rendered(entries: Sequence[Entry]) -> str:

@@ -9,9 +9,9 @@ import bm25s
 import Stemmer
 
 from memory import tokens
+from memory.lines import Line
 from memory.prompts.rd_curate import Asked
 from memory.prompts.rd_select import Candidate
-from memory.rdforget.curation import Line
 from memory.rdforget.materialise import Entry
 from memory.rdforget.settings import RDForgetSettings
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from memory.forgetting.retention import RetentionSettings
 
 
-class RDForgetSettings(BaseModel):
+class RDForgetSettings(RetentionSettings):
     """Settings of RD-Forget; the defaults are the profile `improved`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

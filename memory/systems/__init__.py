@@ -24,6 +24,8 @@ SYSTEMS: Mapping[str, str] = {
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",
+    "ace": "memory.systems.ace:Ace",
+    "reasoning_bank": "memory.systems.reasoning_bank:ReasoningBank",
 }
 """The project's own systems: where each is defined."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import bm25s
 import numpy as np
@@ -12,11 +12,10 @@ from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.extraction import Extraction
+from memory.forgetting.states import Mask
 from memory.models import Vectors
-from memory.protocol import Models, Recall, Source
-from memory.systems.keeping import RANKING_PROFILES, RankingSettings, TurnKeeper
-from memory.systems.turns import RULE
-from memory.vectors import Rows
+from memory.protocol import Models, Recall
+from memory.systems.keeping import RankingSettings, TurnRanker
 
 
 class BM25Settings(RankingSettings):
@@ -28,11 +27,10 @@ class BM25Settings(RankingSettings):
     """Whether English stop words are left out."""
 
 
-class BM25(TurnKeeper[BM25Settings]):
+class BM25(TurnRanker[BM25Settings]):
     """The `k` turns that share the rarest words with the question; equal ones in the order of the memory."""
 
     Settings: ClassVar[type[BaseModel]] = BM25Settings
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = RANKING_PROFILES
 
     def __init__(self, settings: BM25Settings, models: Models) -> None:
         super().__init__(settings, models)
@@ -44,26 +42,21 @@ class BM25(TurnKeeper[BM25Settings]):
         super().remember(session, extractions)
         self._index = None  # its weights depend on all turns: it is made at the next recall
 
+    def keep(self, kept: Mask) -> None:
+        """Drop all turns but those of a mask."""
+        super().keep(kept)
+        self._index = None
+
     def recall(self, query: Query) -> Recall:
         """The best turns, best first."""
         return self.recall_within(query, [self.settings.max_words])[0]
 
     def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
-        """As `recall`, for each number of words; none shows `k` turns."""
+        """As `recall`, for each number of words; none: as the other settings say."""
         scores = self._scores(query.text)
         order = np.argsort(-scores, kind="stable")
-        return [self._recalled(scores, order, words) for words in sizes]
-
-    def _recalled(self, scores: Vectors, order: Rows, words: int | None) -> Recall:
-        """A ranking as a context."""
-        shown = self.best(order.tolist(), self.settings.k, words)
-        ranked = order[: max(self.settings.k, self.settings.ranked, len(shown))]
-        return Recall(
-            context=RULE.join(shown),
-            provenance=tuple(Source(self.turns[i].turn.id, float(scores[i])) for i in ranked),
-            items=len(shown),
-            shown=len(shown),
-        )
+        ranking = list(zip(order.tolist(), scores[order].tolist(), strict=True))
+        return [self.recalled(ranking, words) for words in sizes]
 
     def _scores(self, question: str) -> Vectors:
         """BM25 of each turn."""

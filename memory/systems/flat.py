@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.errors import CallFailed
 from memory.extraction import Extraction
+from memory.forgetting.states import Mask
 from memory.models import Vectors
-from memory.protocol import Models, Recall, Size, Source
-from memory.systems.keeping import RANKING_PROFILES, RankingSettings, TurnKeeper
-from memory.systems.turns import RULE, stored
+from memory.protocol import Models, Recall, Size
+from memory.systems.keeping import RankingSettings, TurnRanker
+from memory.systems.turns import stored
 from memory.tables import vector_column, vectors_of
 from memory.vectors import VectorIndex
 
@@ -22,12 +24,13 @@ from memory.vectors import VectorIndex
 class FlatSettings(RankingSettings):
     """Settings of flat retrieval."""
 
+    holds_vectors: ClassVar[bool] = True
 
-class Flat(TurnKeeper[FlatSettings]):
+
+class Flat(TurnRanker[FlatSettings]):
     """The `k` turns nearest to the question; no floor; equal ones in the order of the memory."""
 
     Settings: ClassVar[type[BaseModel]] = FlatSettings
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = RANKING_PROFILES
     asks: ClassVar[frozenset[str]] = frozenset({"embedder"})
 
     def __init__(self, settings: FlatSettings, models: Models) -> None:
@@ -40,13 +43,33 @@ class Flat(TurnKeeper[FlatSettings]):
         return [held.text(self.settings.text) for held in stored(session)]
 
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
-        """Keep and embed the turns of a session; one without a vector is kept, but never found."""
+        """Keep and embed the turns of a session; one without a vector is kept, but never found.
+
+        Raises:
+            BadInput: If the memory has forgotten already.
+        """
         embedded = self.models.embedder.embed(self.texts(session, extractions))
+        first = len(self.turns)
+        super().remember(session, extractions)
         for position, vector in enumerate(embedded.vectors):
             if position not in embedded.failures:
                 self.vectors.add(vector)
-                self.positions.append(len(self.turns) + position)
-        super().remember(session, extractions)
+                self.positions.append(first + position)
+
+    def embedded(self) -> tuple[Sequence[int], Vectors]:
+        """The turns that have a vector, by position, and their vectors."""
+        return self.positions, self.vectors.matrix
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all turns, with their vectors, but those of a mask."""
+        place = np.cumsum(kept) - 1
+        vectors = VectorIndex(self.vectors.dimensions)
+        for position, vector in zip(self.positions, self.vectors.matrix, strict=True):
+            if kept[position]:
+                vectors.add(vector)
+        self.positions = [int(place[position]) for position in self.positions if kept[position]]
+        self.vectors = vectors
+        super().keep(kept)
 
     def recall(self, query: Query) -> Recall:
         """The nearest turns, nearest first.
@@ -57,25 +80,14 @@ class Flat(TurnKeeper[FlatSettings]):
         return self.recall_within(query, [self.settings.max_words])[0]
 
     def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
-        """As `recall`, for each number of words; none shows `k` turns."""
+        """As `recall`, for each number of words; none: as the other settings say."""
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
-        least = max(self.settings.k, self.settings.ranked)
-        ranked = self._ranked(embedded.vectors[0], least if set(sizes) == {None} else len(self.turns))
-        return [self._recalled(ranked, least, words) for words in sizes]
-
-    def _recalled(self, ranked: Sequence[tuple[int, float]], least: int, words: int | None) -> Recall:
-        """A ranking as a context, with at least so many turns in the provenance."""
-        shown = self.best([position for position, _ in ranked], self.settings.k, words)
-        listed = ranked[: max(least, len(shown))]
-        return Recall(
-            context=RULE.join(shown),
-            provenance=tuple(Source(self.turns[position].turn.id, score) for position, score in listed),
-            items=len(shown),
-            shown=len(shown),
-            flags=("turns_without_vector",) if len(self.positions) < len(self.turns) else (),
-        )
+        few = set(sizes) == {None} and self.settings.budget_tokens is None
+        ranking = self._ranked(embedded.vectors[0], self.least if few else len(self.turns))
+        flags = ("turns_without_vector",) if len(self.positions) < len(self.turns) else ()
+        return [self.recalled(ranking, words, flags) for words in sizes]
 
     def _ranked(self, vector: Vectors, count: int) -> list[tuple[int, float]]:
         """Positions and cosines of the nearest turns."""

@@ -15,7 +15,7 @@ from memory.gaama import tables as stored
 from memory.gaama.chunks import Event, events, full_chunks
 from memory.gaama.construction import Builder
 from memory.gaama.graph import ConceptGraph, episode_id
-from memory.gaama.packing import line, rendered, trimmed
+from memory.gaama.packing import line, packed, rendered, trimmed
 from memory.gaama.repairing import GaamaEditing
 from memory.gaama.retrieval import Ranking, Scored, Search, search, weigh
 from memory.gaama.settings import BUILDING_FIELDS, GAAMA_PROFILES, GaamaSettings
@@ -100,15 +100,16 @@ class Gaama:
         return other
 
     def recall(self, query: Query) -> Recall:
-        """Facts, reflections and episodes for a question, within the settings' words.
+        """Facts, reflections and episodes for a question, within the settings' tokens, or else their words.
 
         Raises:
             CallFailed: If the question has no vector, or as `finish`, where turns still wait.
         """
-        return self.recall_within(query, [self.settings.max_words])[0]
+        words = self.settings.max_words if self.settings.budget_tokens is None else None
+        return self.recall_within(query, [words])[0]
 
     def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
-        """As `recall`, for each number of words; see `Budgeted`."""
+        """As `recall`, for each number of words; none: the budget of tokens, or all. See `Budgeted`."""
         ranking = self.ranked(query)
         return [self.recalled(ranking, words) for words in sizes]
 
@@ -133,8 +134,12 @@ class Gaama:
         return search(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
 
     def recalled(self, found: Ranking, words: int | None) -> Recall:
-        """A ranking as a context of at most so many words."""
-        shown = trimmed(found.chosen, self.settings, words)
+        """A ranking as a context of at most so many words; none: of as many tokens as the settings say, or all of it."""
+        budget = self.settings.budget_tokens
+        if words is None and budget is not None:
+            shown = packed(found.chosen, budget, self.settings.entry_tokens)
+        else:
+            shown = trimmed(found.chosen, self.settings, words)
         flags = {
             "replies_failed": self.builder.failed > 0,
             "items_without_vector": self.builder.unembedded > 0,

@@ -1,4 +1,4 @@
-"""`graph`: the graph memory of the Selective Forgetting paper, without forgetting."""
+"""`graph`: the graph memory of the Selective Forgetting paper; it forgets only where its settings name a policy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from pydantic import BaseModel
 from memory.calibration import calibrated
 from memory.conversation import Query, Session, Turn
 from memory.extraction import Extraction
+from memory.fitting import provenance_within, within
+from memory.forgetting.closing import check_open, close_graph
 from memory.graph import MemoryGraph, Moment
 from memory.merge import ToMerge, descriptor, merge_turns, prepared
 from memory.models import Embedder, Vectors
-from memory.profiles import GRAPH_PROFILES, RETRIEVAL_FIELDS, GraphSettings
+from memory.profiles import BUILDING_FIELDS, GRAPH_PROFILES, RETRIEVAL_FIELDS, GraphSettings
 from memory.prompts import query_entities
 from memory.protocol import Models, Recall, Size
-from memory.retrieval import expand, find_roots, provenance
+from memory.retrieval import expand, find_roots
 from memory.serialise import CUT, lines_on, serialise
 from memory.tables import from_tables, to_tables
 from memory.validation import QueryEntity, check_extraction, read_entities
@@ -44,12 +46,14 @@ class GraphMemory:
     needs_extractions: ClassVar[bool] = True
     asks: ClassVar[frozenset[str]] = frozenset({"chat", "embedder"})
     sees_evidence: ClassVar[bool] = False
+    built_by: ClassVar[frozenset[str]] = BUILDING_FIELDS
 
     def __init__(self, settings: GraphSettings, models: Models) -> None:
         self.settings = settings
         self.models = models
         self.graph = MemoryGraph(models.embedder.dimensions, settings)
         self.dedup, self.floor = _thresholds(settings, models.embedder)
+        self.finished = False
 
     def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
         """The descriptors of the session's nodes."""
@@ -61,7 +65,9 @@ class GraphMemory:
 
         Raises:
             CallRefused: If embedding may make no further call; the memory is unchanged.
+            BadInput: If the memory has forgotten already.
         """
+        check_open(self.settings, finished=self.finished)
         vectors = iter(self._embed(self.texts(session, extractions)))
         turns = [
             ToMerge(
@@ -73,8 +79,14 @@ class GraphMemory:
         ]
         merge_turns(self.graph, turns, self.dedup)
 
+    def finish(self) -> None:
+        """Forget, if the settings name a policy; once."""
+        if not self.finished:
+            close_graph(self.graph, self.settings)
+        self.finished = True
+
     def recall(self, query: Query) -> Recall:
-        """The subgraph around the question's entities.
+        """The subgraph around the question's entities, or what of it the budget takes.
 
         Raises:
             CallFailed: If the question's entities could not be read.
@@ -90,7 +102,9 @@ class GraphMemory:
         queries = self.units(vectors)
         roots = find_roots(self.graph, entities, queries, self.floor)
         found = expand(self.graph, roots, queries)
-        context = serialise(self.graph, found)
+        budget = self.settings.budget_tokens
+        shown = found if budget is None else within(self.graph, found, budget, self.settings.entry_tokens)
+        context = serialise(self.graph, shown)
         flags = {
             "no_entities": not entities,
             "no_roots": not found.nodes,
@@ -99,12 +113,13 @@ class GraphMemory:
             "entity_without_vector": len(queries) < len(entities),
             "nodes_without_vector": self.graph.unembedded > 0,
             "context_cut": context.endswith(CUT),
+            "trimmed": len(shown.nodes) + len(shown.edges) < len(found.nodes) + len(found.edges),
         }
-        sources = provenance(self.graph, found)
+        sources = provenance_within(self.graph, found, shown)
         if self.settings.touch_on_recall:
-            self.graph.touch([node.id for node in found.nodes], query.date)
+            self.graph.touch([node.id for node in shown.nodes], query.date)
         raised = tuple(name for name, up in flags.items() if up)
-        return Recall(context, sources, len(found.nodes), len(found.edges), raised)
+        return Recall(context, sources, len(shown.nodes), len(shown.edges), raised)
 
     def units(self, vectors: Sequence[Vectors | None]) -> Vectors:
         """The vectors that are there at unit length, `(vectors, dimensions)`."""
@@ -146,9 +161,10 @@ class GraphMemory:
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: GraphSettings, models: Models) -> Self:
-        """The memory of a graph's tables."""
+        """The memory of a graph's tables; where the settings name a policy, it has forgotten."""
         system = cls(settings, models)
         system.graph = from_tables(tables, settings)
+        system.finished = bool(settings.retention)
         return system
 
     def _read(self, session: Session, extractions: Mapping[str, Extraction]) -> list[Extraction]:

@@ -19,7 +19,9 @@ class Oracle(TurnKeeper[TurnSettings]):
     sees_evidence: ClassVar[bool] = True
 
     def recall(self, query: Query) -> Recall:
-        """The evidence turns, in the order of the memory; flags those that it does not hold.
+        """The evidence turns, in the order of the memory; those that the budget does not take are left out.
+
+        Flags: `evidence_missing`, if some are not held; `trimmed`, if some are left out.
 
         Raises:
             TypeError: If the query comes without its evidence: a fault of the caller, not of the question.
@@ -28,9 +30,11 @@ class Oracle(TurnKeeper[TurnSettings]):
             raise TypeError("the oracle needs a query with its evidence")
         wanted = set(query.evidence)
         found = [held for held in self.turns if held.turn.id in wanted]
+        taken = self.fitted(found, self.settings.budget_tokens)
+        flags = {"evidence_missing": len(found) < len(wanted), "trimmed": len(taken) < len(found)}
         return Recall(
-            context=RULE.join(self.shown(found)),
-            provenance=tuple(Source(held.turn.id, 1.0) for held in found),
-            items=len(found),
-            flags=("evidence_missing",) if len(found) < len(wanted) else (),
+            context=RULE.join(self.shown(taken)),
+            provenance=tuple(Source(held.turn.id, 1.0) for held in taken),
+            items=len(taken),
+            flags=tuple(name for name, up in flags.items() if up),
         )

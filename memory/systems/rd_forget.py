@@ -1,4 +1,4 @@
-"""`rd_forget`: every turn is kept, and what is used is curated, chosen and packed at the question (RD-Forget)."""
+"""`rd_forget`: turns are kept, and what is used is curated, chosen and packed at the question (RD-Forget)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from pydantic import BaseModel
 from memory.conversation import Query, Session, Turn
 from memory.errors import CallFailed
 from memory.extraction import Extraction
+from memory.forgetting.states import Mask
+from memory.lines import Line, chunked, source_lines
 from memory.models import ChatRequest
 from memory.prompts import rd_curate, rd_select
 from memory.prompts.rd_curate import Asked
-from memory.protocol import Models, Recall, Size, Source
+from memory.protocol import Models, Recall, Size
+from memory.provenance import sources
 from memory.rdforget import tables as stored_claims
-from memory.rdforget.curation import Claim, Line, chunked, curated, source_lines
+from memory.rdforget.curation import Claim, curated
 from memory.rdforget.eligibility import eligible
 from memory.rdforget.materialise import Entry, materialised
 from memory.rdforget.packing import packed, rendered
 from memory.rdforget.ranking import candidate, candidates, fallback, ranked
 from memory.rdforget.settings import RD_FORGET_PROFILES, RDForgetSettings
-from memory.systems.turns import StoredTurn, from_table, stored, text_bytes, to_table
+from memory.systems.keeping import TurnStore
 
 _ASKED = Asked("?")
 
 
-class RDForget:
+class RDForget(TurnStore[RDForgetSettings]):
     """Storage is append-only; a language model curates it at the question, and another call chooses what is shown.
+
+    Only a policy that its settings may name forgets in storage, and then what is left is curated.
 
     A question costs one call a chunk and one for the selection, or none where nothing is stored. Where the curator
     does not see the question (-QC), the chunks are curated once, and a question costs the selection alone.
@@ -37,9 +42,7 @@ class RDForget:
 
     Settings: ClassVar[type[BaseModel]] = RDForgetSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = RD_FORGET_PROFILES
-    needs_extractions: ClassVar[bool] = False
     asks: ClassVar[frozenset[str]] = frozenset({"chat"})
-    sees_evidence: ClassVar[bool] = False
     prompts: ClassVar[tuple[ChatRequest, ...]] = (
         rd_curate.request((), _ASKED, intent_aware=True),
         rd_curate.request((), _ASKED, closure=False),
@@ -48,9 +51,7 @@ class RDForget:
     )
 
     def __init__(self, settings: RDForgetSettings, models: Models) -> None:
-        self.settings = settings
-        self.models = models
-        self.turns: list[StoredTurn] = []
+        super().__init__(settings, models)
         self.curated: dict[str, list[Claim]] = {}
         """What a curator that has not seen a question found, by the hash of the chunk; see `memory.rdforget.tables`."""
         self._read: tuple[list[Line], list[list[Line]]] | None = None
@@ -60,13 +61,19 @@ class RDForget:
         """Whether a query may bring its benchmark's label; see `memory.protocol.Labelled`."""
         return self.settings.intent == "labels"
 
-    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
-        """Nothing is embedded."""
-        return []
-
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
-        """Keep the turns of a session."""
-        self.turns += stored(session)
+        """Keep the turns of a session.
+
+        Raises:
+            BadInput: If the memory has forgotten already.
+        """
+        super().remember(session, extractions)
+        self._read = None
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all turns but those of a mask, and what was curated of any: a claim may tell of what is forgotten."""
+        super().keep(kept)
+        self.curated = {}
         self._read = None
 
     def recall(self, query: Query) -> Recall:
@@ -92,7 +99,8 @@ class RDForget:
         flags += chosen_flags
         flags += ["archive_rescue"] * sum(entry.status != "active" for entry in shown)
         flags += ["trimmed"] * (len(shown) < len(chosen))
-        return Recall(rendered(shown), _provenance(shown), len(shown), flags=tuple(flags))
+        ranked_turns = sources((entry.turns, 1 / rank) for rank, entry in enumerate(shown, 1))
+        return Recall(rendered(shown), ranked_turns, len(shown), flags=tuple(flags))
 
     def _entries(self, asked: Asked) -> tuple[list[Entry], list[str]]:
         """The memory entries for a question, and flags."""
@@ -147,11 +155,12 @@ class RDForget:
     def size(self) -> Size:
         """Turns, the bytes of their texts, and those of what was curated for any question."""
         claims = stored_claims.to_table(self.curated).nbytes if self.curated else 0
-        return Size(len(self.turns), 0, text_bytes(self.turns) + claims)
+        size = super().size()
+        return Size(size.items, 0, size.bytes + claims)
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables `turns` and `chunks`."""
-        return {"turns": to_table(self.turns), "chunks": stored_claims.to_table(self.curated)}
+        return {**super().tables(), "chunks": stored_claims.to_table(self.curated)}
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: RDForgetSettings, models: Models) -> Self:
@@ -160,8 +169,7 @@ class RDForget:
         Raises:
             BadInput: If they are of another form.
         """
-        system = cls(settings, models)
-        system.turns = from_table(tables["turns"])
+        system = super().from_tables(tables, settings, models)
         system.curated = stored_claims.from_table(tables["chunks"])
         return system
 
@@ -171,12 +179,3 @@ def _hash(chunk: Sequence[Line]) -> str:
     for line in chunk:
         digest.update(f"{line.id} {line.turn} {line.text}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _provenance(shown: Sequence[Entry]) -> tuple[Source, ...]:
-    """The turns behind entries, in their order."""
-    first: dict[str, float] = {}
-    for rank, entry in enumerate(shown, 1):
-        for turn in entry.turns:
-            first.setdefault(turn, 1 / rank)
-    return tuple(Source(turn, score) for turn, score in first.items())

@@ -67,7 +67,8 @@ class FakeChat:
         return [self.ask(request, read) for request in requests]
 
 
-NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": []}'
+_LISTS = ("facts", "concepts", "reflections", "tags", "lessons", "operations", "items")
+NOTHING_FOUND = json.dumps({**{name: [] for name in _LISTS}, "finished": True, "success": True})
 
 
 def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None) -> Models:

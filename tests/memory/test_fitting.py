@@ -1,36 +1,13 @@
-"""What of a context fits into so many tokens."""
+"""Turns and the lines of a graph as pieces of a context."""
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from memory import tokens
-from memory.fitting import Piece, fitted, graph_pieces, turn_pieces
+from memory.fitting import graph_pieces, turn_pieces
 from memory.retrieval import Root, expand
 from memory.serialise import serialise
 from tests.memory.fake_models import extraction, feed, new_graph
 from tests.memory.test_retrieval import NO_QUERIES, named
-
-
-def piece(size: int) -> Piece:
-    return Piece("x", size, frozenset())
-
-
-def test_what_does_not_fit_is_passed_over_for_what_still_does():
-    assert [p.tokens for p in fitted([piece(4), piece(9), piece(3), piece(4)], 8)] == [4, 3]
-    assert fitted([piece(9)], 8) == []
-
-
-@given(st.lists(st.integers(1, 20)), st.integers(0, 60))
-def test_no_more_is_taken_than_fits_and_nothing_that_fits_is_left(sizes, limit):
-    taken = fitted([piece(size) for size in sizes], limit)
-    left = limit - sum(p.tokens for p in taken)
-    assert left >= 0
-    remaining = list(sizes)
-    for p in taken:
-        remaining.remove(p.tokens)
-    assert all(size > left for size in remaining)
 
 
 def test_a_turn_is_one_piece_with_the_rule_that_follows_it():

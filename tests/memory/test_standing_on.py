@@ -31,7 +31,12 @@ def held(memory: MemorySystem, turn: Turn) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SYSTEMS if name not in ("none", "graph", "oracle", "rd_forget")]
+    "name",
+    [
+        name
+        for name in SYSTEMS
+        if name not in ("none", "graph", "oracle", "rd_forget", "ace", "reasoning_bank")
+    ],
 )
 @pytest.mark.parametrize("profile", ["published", "improved"])
 def test_a_system_that_keeps_turns_holds_each_as_its_context_shows_it(name: str, profile: str) -> None:

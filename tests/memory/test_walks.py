@@ -110,6 +110,8 @@ VALUES = {
     "touch_on_recall": True,
     "show_dates": False,
     "max_context_characters": 10,
+    "budget_tokens": 60,
+    "entry_tokens": 3,
     "clean_titles": False,
 }
 

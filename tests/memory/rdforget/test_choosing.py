@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import tokens
-from memory.rdforget.curation import Line
+from memory.lines import Line
+from memory.packing import cost
 from memory.rdforget.materialise import Entry
-from memory.rdforget.packing import cost, packed, rendered
+from memory.rdforget.packing import packed, rendered
 from memory.rdforget.ranking import candidate, candidates, fallback, overlaps, ranked
 from tests.memory.rdforget.fakes import asked, rd_settings
 
@@ -81,7 +82,7 @@ def test_the_fallback_is_the_twenty_lines_with_the_most_overlap_as_active_entrie
 
 
 def test_an_entry_costs_its_tokens_and_a_constant():
-    assert cost(entry(1, "one two three"), 8) == 3 + 8
+    assert cost("one two three", 8) == 3 + 8
 
 
 def test_what_does_not_fit_is_passed_over_and_what_follows_may_still_fit():
@@ -108,4 +109,4 @@ shown = st.lists(
 def test_the_context_never_takes_more_tokens_than_the_budget(parts, budget):
     entries = packed([entry(*part) for part in parts], budget, rd_settings().entry_tokens)
     assert tokens.count(rendered(entries)) <= budget
-    assert sum(cost(found, rd_settings().entry_tokens) for found in entries) <= budget
+    assert sum(cost(found.statement, rd_settings().entry_tokens) for found in entries) <= budget

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from memory import tokens
 from memory.conversation import Session, Turn
+from memory.lines import Line, chunked, source_lines
 from memory.prompts import rd_curate, rd_select
-from memory.rdforget.curation import Line, chunked, curated, curation_request, normal_slot, source_lines
+from memory.rdforget.curation import curated, curation_request, normal_slot
 from memory.systems.turns import stored
 from tests.memory.fake_models import MAY, session
 from tests.memory.rdforget.fakes import FakeCurator, asked, fact, rd_settings

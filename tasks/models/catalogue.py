@@ -20,7 +20,7 @@ OFFLINE = {
     "embedder": "minilm",
 }
 """The offline model for each role."""
-OTHERS = {"extractor": ("locomo-observations",)}
+OTHERS = {"extractor": ("locomo-observations",), "query": ("frames",), "answerer": ("chain",)}
 """Further offline models, by role."""
 
 # Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,

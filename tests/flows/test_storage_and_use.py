@@ -11,7 +11,7 @@ import pytest
 from memory.errors import BadInput
 from tests.flows.study_in_loop import Watched, run_in_loop
 
-BUDGET = 60
+BUDGET = 40
 SYSTEMS = ("flat", "graph", "oracle")
 SMALL = Path(__file__).parents[1] / "fixtures/memoryarena"
 
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         arms.append(arm(f"{system}-budget", system, budget_tokens=BUDGET))
         arms.append(arm(f"{system}-both", system, budget_tokens=BUDGET, **pruned))
         arms.append(arm(f"{system}-kept", system, **pruned))
-    return run_in_loop(tmp_path_factory.mktemp("run"), conditions=arms, resamples=100, questions=12)
+    return run_in_loop(tmp_path_factory.mktemp("run"), conditions=arms, resamples=100, limit=5)
 
 
 @pytest.fixture(scope="module")

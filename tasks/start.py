@@ -270,7 +270,7 @@ def _check(study: Study) -> None:
             f"{what}: builds memories of whole histories, and {study.benchmark} asks in between of its sessions; "
             "`palimpsest run representation` does that"
         )
-    choose("offline", study.models.model_dump(exclude={"json_mode", "reply_cap"}))
+    choose("offline", study.models.model_dump(include=set(OFFLINE)))
     unasked = Undeclared(study.models.embedder, 1)
     for condition in study.conditions:
         arm = study.arm(condition)

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tasks.models.offline import answerer
 from tasks.models.offline.chain import Fact, FactList
@@ -19,6 +20,8 @@ from tasks.models.offline.fact_lines import SourceLine, is_fact_list, read_line
 
 _ENTRY = re.compile(r"\[\w{1,12} (active|deprecated|superseded)\] (.*)")
 _RULE = "---"
+_HELD = 4
+"""How many contexts are held as they were read: a full context is the same for all questions of a history."""
 _FORMERLY = re.compile(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|earlier|used to|prior|no longer)\b", re.IGNORECASE
 )
@@ -34,9 +37,16 @@ class _Shown:
 
 def answer_request(inputs: Mapping[str, str]) -> str:
     """The reply to a request of the task `answer`: from facts where the context is a list of them."""
-    shown = _facts(inputs.get("context", "")) if not inputs.get("options") else []
-    found = _followed(inputs["question"], shown) if shown else ""
+    shown, facts = _read(inputs.get("context", "")) if not inputs.get("options") else ((), None)
+    found = _followed(inputs["question"], shown, facts) if facts else ""
     return found or answerer.answer_request(inputs)
+
+
+@lru_cache(maxsize=_HELD)
+def _read(context: str) -> tuple[tuple[_Shown, ...], FactList | None]:
+    """The facts of a context, with what it says of each; none if it is no list of facts."""
+    shown = tuple(_facts(context))
+    return shown, FactList([each.line.said for each in shown]) if shown else None
 
 
 def _facts(context: str) -> list[_Shown]:
@@ -54,7 +64,7 @@ def _facts(context: str) -> list[_Shown]:
     return sorted((_Shown(line, former=False) for line in listed), key=lambda each: each.line.number or 0)
 
 
-def _followed(question: str, shown: Sequence[_Shown]) -> str:
+def _followed(question: str, shown: Sequence[_Shown], facts: FactList) -> str:
     """The value at the end of the chain, or for a question about the past the one before it; empty without a chain."""
 
     def holding(slot: Sequence[Fact]) -> Sequence[Fact]:
@@ -63,7 +73,7 @@ def _followed(question: str, shown: Sequence[_Shown]) -> str:
             return current[-1:]
         return [_drawn(question, current)]
 
-    way = FactList([each.line.said for each in shown]).best(question, holding)
+    way = facts.best(question, holding)
     if not way.taken:
         return ""
     last = way.taken[-1]

@@ -23,9 +23,8 @@ _WORDS = 60
 _STARTS = 4
 """How many places are tried as the beginning of a frame's middle; in most statements there is one."""
 
-_AUXILIARIES = frozenset(
-    {"is", "are", "was", "were", "am", "be", "been", "has", "have", "had", "does", "did", "will"}
-)
+_FINITE = frozenset({"is", "are", "was", "were", "has", "have", "had", "does", "did", "will"})
+_AUXILIARIES = _FINITE | {"am", "be", "been"}
 _PREPOSITIONS = frozenset(
     {
         "of",
@@ -125,10 +124,17 @@ def _cuts(words: tuple[str, ...]) -> Iterator[_Cut]:
     office = _office(words)
     for middle in _middles(words):
         for end in _ends(words, middle):
-            yield from (_Cut(words, head, middle, end) for head in heads if head < middle)
+            cuts = (_Cut(words, head, middle, end) for head in heads if head < middle)
+            yield from (cut for cut in cuts if _is_one_clause(cut))
         if 0 < office < middle and not words[middle + 1].islower():
             yield _Cut(words, office, middle, middle + 1)
     yield from _possessions(words)
+
+
+def _is_one_clause(cut: _Cut) -> bool:
+    """Whether a middle has the verb of one clause, or of two where a relative one stands before the subject."""
+    relative = any(word in _RELATIVES for word in cut.words[: cut.subject])
+    return sum(word in _FINITE for word in cut.words[cut.middle : cut.object]) <= 1 + relative
 
 
 def _heads(words: tuple[str, ...]) -> Iterator[int]:

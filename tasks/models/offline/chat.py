@@ -67,7 +67,10 @@ class OfflineChat:
         """
         place = _PROCEDURES[self.name].get(task)
         if place is None:
-            raise ValueError(f"the offline model {self.name} does not do the task {task}")
+            raise ValueError(
+                f"the offline model {self.name} does not do the task {task}; "
+                "choose a language model for it, or leave out the system that asks"
+            )
         module, _, function = place.partition(":")
         procedure: Callable[[Inputs], str] = getattr(
             import_module(f"tasks.models.offline.{module}"), function

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import cycle
 
 import pytest
+from hypothesis import given as for_all
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 
 from memory.errors import CallFailed, CallRefused
 from memory.playbook.bullets import Bullet
+from memory.systems.ace import Ace
 from tests.memory.fake_models import FakeHashEmbedder
 from tests.memory.playbook.fakes import ace, add, additions, chat, lesson, lines, reflection, said
 
@@ -288,3 +293,50 @@ def test_a_fault_of_transport_or_a_refusal_is_not_caught(fault, task):
     given.replies[task] = failing
     with pytest.raises(type(fault)):
         built(given)
+
+
+words = st.sampled_from(
+    ["misc-1", "str-2", "K1", "K2, K9", "L1", "L3 L8", "helpful", "harmful", "ADD", "UPDATE", "It rains."]
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=6) | words,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(words, inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def some(**fields):
+    """Lists of records of plausible words, with other things among them."""
+    return st.lists(
+        st.fixed_dictionaries({name: words | kind for name, kind in fields.items()}) | anything, max_size=4
+    )
+
+
+replies = st.fixed_dictionaries(
+    {
+        "tags": some(id=st.just("misc-1"), tag=anything) | anything,
+        "lessons": some(lesson=anything, lines=anything),
+        "finished": st.booleans(),
+        "operations": some(type=st.just("ADD"), section=anything, content=anything, lessons=anything),
+    }
+)
+
+
+@examples(max_examples=60, deadline=None)
+@for_all(
+    st.lists(replies, min_size=1, max_size=4), st.integers(0, 60), st.sampled_from(["published", "improved"])
+)
+def test_whatever_a_model_replies_the_playbook_stays_whole(given_replies, room, profile):
+    waiting = cycle(given_replies)
+    memory = ace(
+        chat(lambda _: next(waiting), lambda _: next(waiting)), profile=profile, playbook_tokens=room
+    )
+    for _ in range(2):
+        memory.builder.work_in(HEARD)
+        kept = memory.playbook.bullets
+        assert memory.playbook.tokens <= room
+        assert all(id == each.id and each.text and "\n" not in each.line for id, each in kept.items())
+        assert {turn for each in kept.values() for turn in each.turns} <= {line.turn for line in HEARD}
+        assert all(0 <= each.helpful + each.harmful <= 2 for each in kept.values())
+        back = Ace.from_tables(memory.tables(), memory.settings, memory.models)
+        assert list(back.playbook.bullets.items()) == list(kept.items())

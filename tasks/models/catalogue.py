@@ -56,8 +56,8 @@ class ModelChoice(BaseModel):
     reply_cap: int | None = Field(
         None,
         ge=16,
-        description="Most tokens of a reply whose request has no cap of its own; none leaves it to the provider, as the "
-        "published study did. With a cap, a budget is used up more closely, because each call reserves no more.",
+        description="Most tokens of a reply whose request has no cap of its own; none leaves it to the provider, as "
+        "the published study did. With a cap, a budget is used up more closely, because each call reserves no more.",
     )
     answer_cap: int | None = Field(
         None,

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from tasks.estimate import estimate
+from tasks.kinds import make_study
 from tasks.models.catalogue import BUNDLES
+from tasks.models.simulated import REASKED
 from tests.flows.fake_llm import in_the_place_of_providers, kind_of
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 from tests.tasks.models.fakes import FakeServer
@@ -22,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
 
 
 def run(folder: Path, arms: list[dict[str, Any]]) -> Watched:
-    return run_in_loop(folder, conditions=arms, models=BUNDLES["published"].model_dump(), limit=4)
+    return run_in_loop(folder, conditions=arms, models=BUNDLES["published"].model_dump(), limit=2)
 
 
 def sent(server: FakeServer) -> Counter[str]:
@@ -70,6 +73,22 @@ def test_a_session_costs_the_reasoning_items_a_judgement_and_an_extraction(
     server.requests.clear()
     again = run(tmp_path, conditions("reasoning_bank"))
     assert (again.made_stages, server.requests) == ([], [])
+
+
+def test_an_estimate_foresees_what_a_session_costs(server: FakeServer, tmp_path: Path) -> None:
+    arms, models = conditions("ace", "reasoning_bank"), BUNDLES["published"].model_dump()
+    study = make_study({"conditions": arms, "models": models, "limit": 2})
+    lines = estimate(study, None, tmp_path / "store", tmp_path / "foreseen").lines
+    foreseen = {
+        heading.condition: line.calls
+        for heading, line in lines.items()
+        if (heading.stage, heading.chat) == ("merge", True)
+    }
+    number = sessions(run(tmp_path, arms))
+    made = sent(server)
+    assert foreseen["ace"].low == 2 * number == made["ace_reflect"] + made["ace_curate"]
+    assert foreseen["ace"].high == pytest.approx(REASKED * 4 * number)  # three rounds, if none is finished
+    assert foreseen["reasoning_bank"].low == 2 * number == made["rb_judge"] + made["rb_extract"]
 
 
 def test_a_playbook_that_merges_runs_too_and_another_budget_of_the_context_buys_no_reflection(

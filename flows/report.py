@@ -17,6 +17,7 @@ from results.errors import DiskFull, TornTable
 from results.report.comparison import write_comparison
 from results.report.run_report import Money, write_report
 from results.report.sides import sides
+from tasks.models.catalogue import OFFLINE
 from tasks.models.ledger import Ledger
 from tasks.models.prices import Price, Prices, list_prices
 from tasks.runs import Run, read_run
@@ -60,7 +61,7 @@ def run_of(folder: Path) -> Run:
 def money_of(run: Run) -> Money:
     """What is spent and left of the run's budget, and the prices of the models that it asks."""
     prices = list_prices().replaced(run.study.prices)
-    names = run.study.models.model_dump(exclude={"json_mode", "reply_cap"}).values()
+    names = run.study.models.model_dump(include=set(OFFLINE)).values()
     told = {str(name): _price(prices, str(name)) for name in dict.fromkeys(names)}
     return Money(_budget(run), told, prices.as_of)
 

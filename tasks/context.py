@@ -173,8 +173,9 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
         if alias == "local":
             what = f"{what}-{identity(model)}"
         found[role] = {"name": name, "is": what}
-        if choice.reply_cap is not None and role != "embedder" and alias != "offline":
-            found[role]["reply_cap"] = str(choice.reply_cap)
+        cap = choice.cap_of(role)
+        if cap is not None and alias != "offline":
+            found[role]["reply_cap"] = str(cap)
     return found
 
 

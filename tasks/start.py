@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from memory.calibration import ESTIMATE
 from memory.errors import BadInput, CallFailed
@@ -278,16 +279,33 @@ def _check(study: Study) -> None:
             f"{what}: builds memories of whole histories, and {study.benchmark} asks in between of its sessions; "
             "`palimpsest run representation` and `run use-time` do that"
         )
-    choose("offline", study.models.model_dump(exclude={"json_mode", "reply_cap"}))
+    choose("offline", study.models.model_dump(include=set(OFFLINE)))
     unasked = Undeclared(study.models.embedder, 1)
     for condition in study.conditions:
         arm = study.arm(condition)
+        _check_retention(study, arm)
         system = find(condition.system)
         system(system.Settings(**arm["settings"]), Models(unasked, unasked))
     check_budget(study)
     if (isinstance(study, ForgettingStudy) or study.explain) and find_spec("matplotlib") is None:
         what = "--explain" if study.explain else "the forgetting study"
         raise BadInput(f"{what} ends with figures: pip install 'palimpsest[report]' first")
+
+
+def _check_retention(study: Study, arm: Mapping[str, Any]) -> None:
+    """Refuse a condition that forgets after its last session where nothing says which that is."""
+    if not arm["settings"].get("retention"):
+        return
+    if BENCHMARKS[study.benchmark].in_between:
+        raise BadInput(
+            f"condition {arm['name']}: retention: it forgets after the last session, and {study.benchmark} asks in "
+            "between of its sessions; leave it out"
+        )
+    if isinstance(study, ForgettingStudy):
+        raise BadInput(
+            f"condition {arm['name']}: retention: the forgetting study applies policies of its own; leave it out, and "
+            "name them in the study's policies"
+        )
 
 
 def check_budget(study: Study) -> None:

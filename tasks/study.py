@@ -369,8 +369,9 @@ class Study(BaseModel):
     def run_name(self, data_sha256: str) -> str:
         """The run's folder name: a hash of all that can change a result, the data included."""
         identity = self.model_dump(mode="json", exclude=set(NOT_IDENTITY))
-        if self.models.reply_cap is None:
-            del identity["models"]["reply_cap"]
+        for cap in ("reply_cap", "answer_cap"):
+            if identity["models"][cap] is None:
+                del identity["models"][cap]
         identity["arms"] = [self.arm(condition) for condition in self.conditions]
         identity["data"] = data_sha256
         text = json.dumps(identity, sort_keys=True, ensure_ascii=False)

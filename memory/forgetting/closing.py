@@ -46,7 +46,7 @@ def check_open(settings: RetentionSettings, *, finished: bool) -> None:
 
 
 def _share(states: States, kept: float) -> Limit:
-    return Limit(bytes=int(kept * int(states.bytes.sum())))
+    return Limit(bytes=round(kept * int(states.bytes.sum())))
 
 
 def _clock(times: Iterable[datetime | None], turns: int) -> Clock:

@@ -22,7 +22,7 @@ class RetentionSettings(BaseModel):
     """The policy that says what is forgotten first (`memory.forgetting.policies`), with its defaults; none forgets
     nothing."""
     kept: float = Field(1.0, ge=0, le=1)
-    """The share of its items' bytes that the memory keeps at most."""
+    """The share of its items' bytes, to the nearest byte, that the memory keeps at most."""
     draw: int = Field(0, ge=0)
     """Which of the independent orders a random policy takes."""
 

@@ -79,7 +79,7 @@ def request(
     if earlier is not None:
         user += f"\n\nYour earlier reflection:\n{earlier.model_dump_json(exclude={'finished'})}"
     return ChatRequest(
-        task="ace_reflect",
+        task="ace_reflect" if earlier is None else "ace_refine",
         system=_SYSTEM,
         user=user,
         inputs={

@@ -37,6 +37,11 @@ class Asked:
         return {"question": self.text, "date": self.date, "label": self.label}
 
 
+def room(max_tokens: int | None) -> dict[str, str]:
+    """The cap of a reply as offline models read it: they keep to it themselves."""
+    return {} if max_tokens is None else {"reply_tokens": str(max_tokens)}
+
+
 class FactReply(BaseModel):
     """A fact as the curator writes it; `source` names the lines that it stands on, such as `L3, L7`."""
 
@@ -148,6 +153,7 @@ def request(
             **(asked or Asked("")).inputs(),
             "lines": json.dumps(lines, ensure_ascii=False),
             "evidence": evidence,
+            **room(max_tokens),
         },
         reply=CurationReply,
         max_tokens=max_tokens,

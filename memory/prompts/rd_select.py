@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
 from memory.prompts.material import flat
-from memory.prompts.rd_curate import Asked
+from memory.prompts.rd_curate import Asked, room
 from memory.reply import Texts, read_json
 
 
@@ -83,6 +83,7 @@ def request(candidates: Sequence[Candidate], asked: Asked, *, max_tokens: int | 
         inputs={
             **asked.inputs(),
             "candidates": json.dumps([asdict(each) for each in candidates], ensure_ascii=False),
+            **room(max_tokens),
         },
         reply=SelectionReply,
         max_tokens=max_tokens,

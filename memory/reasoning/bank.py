@@ -30,8 +30,8 @@ class Item:
     @property
     def text(self) -> str:
         """The item as it is embedded."""
-        heading = f"{self.title}: " if self.title else ""
-        return " ".join(filter(None, [heading + self.description, self.content])).strip()
+        said = f"{self.description} {self.content}" if self.description else self.content
+        return f"{self.title}: {said}" if self.title else said
 
     @property
     def line(self) -> str:

@@ -20,7 +20,7 @@ OFFLINE = {
     "embedder": "minilm",
 }
 """The offline model for each role."""
-OTHERS = {"extractor": ("locomo-observations",)}
+OTHERS = {"extractor": ("locomo-observations",), "query": ("frames",), "answerer": ("chain",)}
 """Further offline models, by role."""
 
 # Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,
@@ -56,9 +56,22 @@ class ModelChoice(BaseModel):
     reply_cap: int | None = Field(
         None,
         ge=16,
-        description="Most tokens of a reply; none leaves it to the provider, as the published study did. With a cap, "
-        "a budget is used up more closely, because each call reserves no more.",
+        description="Most tokens of a reply whose request has no cap of its own; none leaves it to the provider, as "
+        "the published study did. With a cap, a budget is used up more closely, because each call reserves no more.",
     )
+    answer_cap: int | None = Field(
+        None,
+        ge=16,
+        description="The same for answers and verdicts alone, in the place of reply_cap: 256 in RD-Forget's main "
+        "protocol, 2,048 in that of query intent. Extraction is not cut by it.",
+    )
+
+    def cap_of(self, role: str) -> int | None:
+        """Most tokens of a role's reply to a request that has no cap of its own; an embedder has none."""
+        if role == "embedder":
+            return None
+        caps_answers = role in ("answerer", "judge") and self.answer_cap is not None
+        return self.answer_cap if caps_answers else self.reply_cap
 
 
 def _one_chat(model: str, embedder: str, json_mode: JsonMode = "schema") -> ModelChoice:

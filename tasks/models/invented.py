@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -28,13 +29,23 @@ _SIZES = {
     "reflections": Span(10, 600),
     "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
     "rd_select": Span(4, 150),
+    "ace_reflect": Span(20, 1_500),  # of a chunk of 8,000 tokens
+    "ace_refine": Span(20, 1_500),
+    "ace_curate": Span(10, 1_500),
+    "rb_judge": Span(4, 60),
+    "rb_extract": Span(10, 600),
     "graft_diagnose": Span(10, 60),
     "graft_probe": Span(40, 200),
     "graft_plan": Span(40, 800),
     "graft_verify": Span(10, 200),
 }
 _OTHER = Span(1, 500)
+_LESSONS = 8  # of a session, from which the playbook grows that later sessions are shown
+_NOTHING = '{"active": [], "replaced": [], "ids": []}'  # so that source lines stand in for facts
 _ALWAYS = {
+    "rd_curate": _NOTHING,
+    "rd_select": _NOTHING,
+    "rb_judge": '{"why": "", "success": true}',
     "judge": '{"correct": true, "why": ""}',
     "key_facts": '{"reward": 1.0, "why": ""}',
     "graft_diagnose": '{"completeness": 0.0, "reason": ""}',
@@ -47,29 +58,61 @@ _SPREAD_OF_EXTRACTIONS = 3
 
 
 def reply_text(request: ChatRequest, call_id: str) -> str:
-    """A reply that the project's own readers can read: extractions and entities are the offline extractor's.
-
-    Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
-    """
-    match request.task:
-        case "extract" | "query_entities" | "concept_facts" | "reflections" | "graft_probe":
-            return OfflineChat("noun-phrases").complete(request.task, request.inputs)
-        case "answer":
-            return f"answer {call_id[:12]}"
-        case (
-            "rd_curate" | "rd_select"
-        ):  # nothing is found and chosen, so that source lines stand in for facts
-            return '{"active": [], "replaced": [], "ids": []}'
-        case "graft_plan":
-            return _plan(request.inputs["found"], call_id)
-    return _ALWAYS.get(request.task, "")
+    """A reply that the project's own readers can read. Empty for a task that is unknown here."""
+    make = _MADE.get(request.task)
+    return make(request, call_id) if make else _ALWAYS.get(request.task, "")
 
 
-def _plan(found: str, call_id: str) -> str:
+def _offline(request: ChatRequest, call_id: str) -> str:
+    """The offline extractor's: extractions and entities."""
+    return OfflineChat("noun-phrases").complete(request.task, request.inputs)
+
+
+def _answer(request: ChatRequest, call_id: str) -> str:
+    """Answers differ from call to call, so that each needs a verdict of its own."""
+    return f"answer {call_id[:12]}"
+
+
+def _reflection(request: ChatRequest, call_id: str) -> str:
+    """Never finished, and another each time, so that as many rounds are foreseen as there can be."""
+    lessons = [{"lesson": text, "lines": id} for id, text in _some(request.inputs["lines"], _LESSONS)]
+    tags = [{"id": call_id[:12], "tag": "neutral"}]
+    return json.dumps({"tags": tags, "lessons": lessons, "finished": False})
+
+
+def _additions(request: ChatRequest, call_id: str) -> str:
+    lessons = _some(request.inputs["lessons"], _LESSONS)
+    return json.dumps({"operations": [{"type": "ADD", "content": text} for _, text in lessons]})
+
+
+def _items(request: ChatRequest, call_id: str) -> str:
+    found = _some(request.inputs["lines"], int(request.inputs["most"]))
+    return json.dumps({"items": [{"content": text, "lines": id} for id, text in found]})
+
+
+def _some(shown: str, most: int) -> list[tuple[str, str]]:
+    """The first of what a request shows, as ids and texts, in the place of what a model would make of it."""
+    return [(id, text) for id, text in json.loads(shown)[:most]]
+
+
+def _plan(request: ChatRequest, call_id: str) -> str:
     """A plan of one fact on the first episode that a probe has brought up: as much is asked as ever can be."""
-    shown = [id for _, items in json.loads(found) for id, kind, _, _ in items if kind == "episode"]
+    probes = json.loads(request.inputs["found"])
+    shown = [id for _, items in probes for id, kind, _, _ in items if kind == "episode"]
     params = {"fact_text": f"fact {call_id[:12]}", "source_episode_ids": shown[:1]}
     return json.dumps({"edit_ops": [{"op_type": "CREATE_FACT", "params": params}]})
+
+
+_OFFLINE = ("extract", "query_entities", "concept_facts", "reflections", "graft_probe")
+_MADE: Mapping[str, Callable[[ChatRequest, str], str]] = {
+    **dict.fromkeys(_OFFLINE, _offline),
+    "answer": _answer,
+    "ace_reflect": _reflection,
+    "ace_refine": _reflection,
+    "ace_curate": _additions,
+    "rb_extract": _items,
+    "graft_plan": _plan,
+}
 
 
 def reply_tokens(request: ChatRequest, said: float, cap: int | None) -> Span:

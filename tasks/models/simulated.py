@@ -44,8 +44,9 @@ _FULL = 0.75
 """Of recalls that rest on them, so many bring up something; empty contexts make the same call as no memory at all."""
 
 _JUDGING = ("judge", "key_facts")
-# These follow only where an answer does not suffice and a plan comes of it, which may never be.
-_PERHAPS = ("graft_probe", "graft_plan", "graft_verify")
+# These follow only where an answer does not suffice and a plan comes of it, or a reflection is not yet finished, which
+# may never be.
+_PERHAPS = ("graft_probe", "graft_plan", "graft_verify", "ace_refine")
 
 _HELD = Line(held=1)
 

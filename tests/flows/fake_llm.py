@@ -14,7 +14,19 @@ from typing import Any
 
 import pytest
 
-from memory.prompts import concept_facts, extraction, graft, query_entities, rd_curate, rd_select, reflections
+from memory.prompts import (
+    ace_curate,
+    ace_reflect,
+    concept_facts,
+    extraction,
+    graft,
+    query_entities,
+    rb_extract,
+    rb_judge,
+    rd_curate,
+    rd_select,
+    reflections,
+)
 from tasks.prompts import answer, judge, key_facts
 from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 
@@ -29,6 +41,7 @@ _CURATE = {
     for intent_aware in (True, False)
 }
 _SELECT = rd_select.request((), rd_curate.Asked("q")).system
+_ITEMS = {rb_extract.request((), 3, success=success).system for success in (True, False)}
 _GRAFT = {
     graft.diagnose("q", "a", ()).system: "graft_diagnose",
     graft.probe("q", "a", (), None).system: "graft_probe",
@@ -57,6 +70,10 @@ _KINDS = {
     _CONCEPT_FACTS: "concept_facts",
     _REFLECTIONS: "reflections",
     _SELECT: "rd_select",
+    ace_reflect.request((), "").system: "ace_reflect",
+    ace_curate.request("", (), 0).system: "ace_curate",
+    rb_judge.request(()).system: "rb_judge",
+    **dict.fromkeys(_ITEMS, "rb_extract"),
     **dict.fromkeys(_CURATE, "rd_curate"),
     **_GRAFT,
     **dict.fromkeys(_KEY_FACTS, "key_facts"),
@@ -116,6 +133,31 @@ def _selection(text: str, names: list[str]) -> dict[str, Any]:
     return {"ids": re.findall(r"^\[(e\d+)\]", text, re.MULTILINE)}
 
 
+def _reflection(text: str, names: list[str]) -> dict[str, Any]:
+    """The first line of the conversation is a lesson, and every bullet was helpful."""
+    lines = re.findall(r"^\[(L\d+)\] (.*)$", text, re.MULTILINE)
+    tags = [{"id": id, "tag": "helpful"} for id in re.findall(r"^\[([a-z]+-\d+) ", text, re.MULTILINE)]
+    lessons = [{"lesson": said, "lines": id} for id, said in lines[:1]]
+    return {"tags": tags, "lessons": lessons, "finished": True}
+
+
+def _additions(text: str, names: list[str]) -> dict[str, Any]:
+    """Each lesson as a bullet."""
+    lessons = re.findall(r"^\[(K\d+)\] (.*)$", text, re.MULTILINE)
+    section = "Context clues and indicators"
+    return {
+        "operations": [
+            {"type": "ADD", "section": section, "content": said, "lessons": id} for id, said in lessons
+        ]
+    }
+
+
+def _items(text: str, names: list[str]) -> dict[str, Any]:
+    """The first line of the conversation as an item."""
+    lines = re.findall(r"^\[(L\d+)\] (.*)$", text, re.MULTILINE)
+    return {"items": [{"title": " ".join(names), "content": said, "lines": id} for id, said in lines[:1]]}
+
+
 def _plan(text: str, names: list[str]) -> dict[str, Any]:
     """A fact that repeats the first episode that a probe shows."""
     shown = re.search(r"^\[(ep-[0-9a-f]+)\] \([0-9.]+\) (.*)$", text, re.MULTILINE)
@@ -132,6 +174,10 @@ _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "reflections": _reflections,
     "rd_curate": _curation,
     "rd_select": _selection,
+    "ace_reflect": _reflection,
+    "ace_curate": _additions,
+    "rb_judge": lambda text, names: {"success": len(text) % 2 == 0, "why": "by length"},
+    "rb_extract": _items,
     "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
     "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
     "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},

@@ -23,9 +23,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
         yield fake
 
 
-def run(folder: Path, *profiles: str) -> Watched:
+def run(folder: Path, *profiles: str, **caps: int) -> Watched:
     arms = conditions(*(f"rd_forget:{profile}" for profile in profiles))
-    return run_in_loop(folder, conditions=arms, models=BUNDLES["published"].model_dump())
+    return run_in_loop(folder, conditions=arms, models={**BUNDLES["published"].model_dump(), **caps})
 
 
 def sent(server: FakeServer) -> Counter[str]:
@@ -63,6 +63,15 @@ def test_the_ablations_share_their_curation_and_without_the_question_a_history_i
 def test_query_intent_has_the_larger_caps(server: FakeServer, tmp_path: Path) -> None:
     run(tmp_path, "query_intent")
     assert (caps(server, "rd_curate"), caps(server, "rd_select")) == ({8192}, {2048})
+
+
+@pytest.mark.parametrize("cap", ["answer_cap", "reply_cap"])
+def test_answers_and_verdicts_are_capped_as_the_study_says_and_a_request_with_a_cap_of_its_own_keeps_it(
+    server: FakeServer, tmp_path: Path, cap: str
+) -> None:
+    run(tmp_path, "published", **{cap: 256})
+    assert caps(server, "rd_curate") == {4096}
+    assert [caps(server, kind) for kind in ("rd_select", "answer", "judge")] == [{256}] * 3
 
 
 def test_a_run_that_was_stopped_between_curation_and_selection_buys_no_call_twice(

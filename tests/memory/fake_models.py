@@ -67,6 +67,43 @@ class FakeChat:
         return [self.ask(request, read) for request in requests]
 
 
+Answer = str | Mapping[str, Any] | CallFailed
+
+
+class FakeByTask:
+    """Replies by task: with what a test wrote, or what it makes of the request."""
+
+    name = "fake:by-task"
+
+    def __init__(self, **replies: Answer | Callable[[ChatRequest], Answer]) -> None:
+        self.replies = replies
+        self.requests: list[ChatRequest] = []
+
+    def ask(self, request: ChatRequest, read: Callable[[str], Any]) -> Reply[Any]:
+        self.requests.append(request)
+        reply = self.replies[request.task]
+        reply = reply(request) if callable(reply) else reply
+        if isinstance(reply, CallFailed):
+            raise reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        try:
+            return Reply(read(text), text, "call", 0, False, self.name)
+        except ValueError as error:
+            raise CallFailed(f"no usable reply: {error}", final=True) from error
+
+    def ask_many(self, requests: Sequence[ChatRequest], read: Callable[[str], Any]) -> list[Any]:
+        found: list[Any] = []
+        for request in requests:
+            try:
+                found.append(self.ask(request, read))
+            except CallFailed as failure:
+                found.append(failure)
+        return found
+
+    def asked(self, task: str) -> list[ChatRequest]:
+        return [request for request in self.requests if request.task == task]
+
+
 _LISTS = ("facts", "concepts", "reflections", "tags", "lessons", "operations", "items")
 NOTHING_FOUND = json.dumps({**{name: [] for name in _LISTS}, "finished": True, "success": True})
 

@@ -34,3 +34,17 @@ def test_where_an_embedders_inputs_are_cut_is_part_of_the_fingerprint(
     shorter = {**catalogue._EMBEDDERS, "ollama:nomic-embed-text": (768, 1_400)}
     monkeypatch.setattr(catalogue, "_EMBEDDERS", shorter)
     assert declared(BUNDLES["published"], "embedder") != before
+
+
+def test_a_cap_on_answers_cuts_no_extraction_and_goes_before_the_cap_of_all_replies() -> None:
+    def caps(**given: int) -> dict[str, str | None]:
+        choice = BUNDLES["published"].model_copy(update=given)
+        roles = declared(choice, "extractor", "query", "answerer", "judge", "embedder")
+        return {role: model.get("reply_cap") for role, model in roles.items()}
+
+    none = dict.fromkeys(("extractor", "query", "answerer", "judge", "embedder"))
+    assert caps() == none
+    assert caps(answer_cap=256) == {**none, "answerer": "256", "judge": "256"}
+    every = {**none, "extractor": "900", "query": "900", "answerer": "900", "judge": "900"}
+    assert caps(reply_cap=900) == every
+    assert caps(reply_cap=900, answer_cap=256) == {**every, "answerer": "256", "judge": "256"}

@@ -10,7 +10,14 @@ from memory.errors import BadInput
 Inputs = Mapping[str, str]
 
 # Raised whenever a procedure would reply differently to the same inputs: it is part of the call's id.
-VERSIONS = {"noun-phrases": "1", "locomo-observations": "1", "extractive": "2", "lexical": "3"}
+VERSIONS = {
+    "noun-phrases": "1",
+    "locomo-observations": "1",
+    "frames": "1",
+    "extractive": "2",
+    "chain": "1",
+    "lexical": "3",
+}
 
 _EXTRACTING = {
     "extract": "extractor:extract_turn",
@@ -21,7 +28,14 @@ _EXTRACTING = {
 _PROCEDURES: Mapping[str, Mapping[str, str]] = {
     "noun-phrases": {**_EXTRACTING, "concept_facts": "concept_facts:stated"},
     "locomo-observations": {**_EXTRACTING, "concept_facts": "concept_facts:observed"},
+    "frames": {
+        **_EXTRACTING,
+        "concept_facts": "concept_facts:stated",
+        "rd_curate": "curator:curate",
+        "rd_select": "selector:select",
+    },
     "extractive": {"answer": "answerer:answer_request"},
+    "chain": {"answer": "chain_answerer:answer_request"},
     "lexical": {"judge": "judge:judge_request", "key_facts": "key_facts:reward"},
 }
 """By model and task, the module and function: imported when asked for, so that listing models loads no word lists."""
@@ -31,7 +45,8 @@ class OfflineChat:
     """One of the offline models.
 
     `noun-phrases` extracts, names query entities and repairs, `extractive` answers, `lexical` judges;
-    `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states.
+    `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states; `frames` is `noun-phrases` and
+    curates and selects for RD-Forget; `chain` is `extractive`, and follows lists of facts.
 
     Raises:
         BadInput: If there is no model of that name.
@@ -52,7 +67,10 @@ class OfflineChat:
         """
         place = _PROCEDURES[self.name].get(task)
         if place is None:
-            raise ValueError(f"the offline model {self.name} does not do the task {task}")
+            raise ValueError(
+                f"the offline model {self.name} does not do the task {task}; "
+                "choose a language model for it, or leave out the system that asks"
+            )
         module, _, function = place.partition(":")
         procedure: Callable[[Inputs], str] = getattr(
             import_module(f"tasks.models.offline.{module}"), function

@@ -3,60 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory.conversation import Query
-from memory.errors import CallFailed
-from memory.models import ChatRequest, Reply
+from memory.models import ChatRequest
 from memory.prompts.rd_curate import Asked
 from memory.protocol import Models, Nobody
 from memory.rdforget.curation import Claim
 from memory.rdforget.materialise import Entry
 from memory.rdforget.settings import RD_FORGET_PROFILES, RDForgetSettings
 from memory.systems.rd_forget import RDForget
+from tests.memory.fake_models import Answer, FakeByTask
 
-Answer = str | Mapping[str, Any] | CallFailed
 NOTHING = {"active": [], "replaced": []}
 
 
-class FakeCurator:
+class FakeCurator(FakeByTask):
     """Replies by task: with what a test wrote, or what it makes of the request. A selector chooses all, as shown."""
-
-    name = "fake:curator"
 
     def __init__(
         self,
         curate: Answer | Callable[[ChatRequest], Answer] = NOTHING,
         select: Answer | Callable[[ChatRequest], Answer] | None = None,
     ) -> None:
-        self.replies = {"rd_curate": curate, "rd_select": select or (lambda request: {"ids": ids(request)})}
-        self.requests: list[ChatRequest] = []
-
-    def ask(self, request: ChatRequest, read: Callable[[str], Any]) -> Reply[Any]:
-        self.requests.append(request)
-        reply = self.replies[request.task]
-        reply = reply(request) if callable(reply) else reply
-        if isinstance(reply, CallFailed):
-            raise reply
-        text = reply if isinstance(reply, str) else json.dumps(reply)
-        try:
-            return Reply(read(text), text, "call", 0, False, self.name)
-        except ValueError as error:
-            raise CallFailed(f"no usable reply: {error}", final=True) from error
-
-    def ask_many(self, requests: Sequence[ChatRequest], read: Callable[[str], Any]) -> list[Any]:
-        found: list[Any] = []
-        for request in requests:
-            try:
-                found.append(self.ask(request, read))
-            except CallFailed as failure:
-                found.append(failure)
-        return found
-
-    def asked(self, task: str) -> list[ChatRequest]:
-        return [request for request in self.requests if request.task == task]
+        super().__init__(rd_curate=curate, rd_select=select or (lambda request: {"ids": ids(request)}))
 
 
 def ids(request: ChatRequest) -> list[str]:

@@ -65,7 +65,8 @@ def print_run(folder: Path) -> None:
         print_association(folder)
     print_arena(folder)
     print_switches(folder)
-    print_remarks(folder, run)
+    if not isinstance(run.study, UseTimeStudy):
+        print_remarks(folder, run)
     for stage, counts in run.counts.items():
         bad = {
             name: number

@@ -12,7 +12,7 @@ from results.use_time_text import TEXTS
 
 def print_use_time(folder: Path) -> None:
     """Print the tables of a use-time run."""
-    for name, written in TEXTS.items():
+    for name in ("use_time", "ablations", "joint"):
         path = folder / f"{name}.parquet"
         if path.exists() and len(table := pd.read_parquet(path)):
-            print_table(as_table(written(table)))
+            print_table(as_table(TEXTS[name](table)))

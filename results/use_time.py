@@ -51,18 +51,24 @@ def means(rows: pd.DataFrame, points: pd.DataFrame, **sampling: int) -> pd.DataF
     """Table `use_time`: a row a point and figure.
 
     Args:
-        rows: A row a question and arm: `arm`, `question`, `history`, the `FIGURES`, `context_tokens`, `memory_bytes`.
+        rows: A row a question and arm: `arm`, `question`, `history`, the `FIGURES`, `context_tokens`, `memory_bytes`,
+            `archive_rescues` (entries shown that are not active).
         points: A row an arm: `arm` and what it is one of.
         sampling: `resamples` and `seed` of the bootstrap.
 
     Returns:
         The points' columns; `figure`, `n`, `missing`, `units`, `mean`, `sem`, `low`, `high`; `with_missing`, the mean
-        with what is missing counted as zero; `rate` and `bytes`, means over the arm's questions.
+        with what is missing counted as zero; `rate` and `bytes`, means over the arm's questions; `archive_rescues`, the
+        paper's counter.
     """
     lines = []
     for arm, some in rows.groupby("arm", sort=False):
         found = estimates({name: some[name] for name in FIGURES}, resampled(some), **sampling)
-        held = {"rate": some["context_tokens"].mean(), "bytes": some["memory_bytes"].mean()}
+        held = {
+            "rate": some["context_tokens"].mean(),
+            "bytes": some["memory_bytes"].mean(),
+            "archive_rescues": int(some["archive_rescues"].sum()),
+        }
         for name, estimate in found.items():
             counted = float(some[name].fillna(0.0).mean()) if estimate.n else float("nan")
             lines.append({"arm": arm, "figure": name, **asdict(estimate), "with_missing": counted, **held})

@@ -73,7 +73,7 @@ def ablations_text(ablations: pd.DataFrame) -> PaperTable:
         {
             "printed": lambda row: _percent(row["printed"], "{:.2f}"),
             "printed difference": lambda row: _percent(row["printed_difference"], "{:+.2f}"),
-            "direction": lambda row: str(row["direction"] or "-"),
+            "direction": lambda row: row["direction"] if isinstance(row["direction"], str) else "-",
         },
     )
 

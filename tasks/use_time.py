@@ -12,6 +12,8 @@ from results.schemas import METRICS, RECALLS
 from tasks.stage import Made, Stage, Work
 from tasks.use_time_study import FULL, Point
 
+RESCUE = "archive_rescue"
+
 
 def described(point: Point) -> dict[str, Any]:
     """A point as a row: its arm, and what it is one of."""
@@ -58,7 +60,10 @@ def _rows(work: Work) -> pd.DataFrame:
         for name, (table, schema) in parts.items()
     }
     metrics = tables["score"].to_pandas().rename(columns={"condition": "arm"})
-    sizes = tables["recall"].select(["question", "condition", "memory_bytes"]).to_pandas()
+    sizes = tables["recall"].select(["question", "condition", "memory_bytes", "flags"]).to_pandas()
+    sizes["archive_rescues"] = [
+        list(flags).count(RESCUE) if flags is not None else 0 for flags in sizes.pop("flags")
+    ]
     return metrics.merge(sizes.rename(columns={"condition": "arm"}), on=["question", "arm"], how="left")
 
 
@@ -84,4 +89,4 @@ def _turned(points: pd.DataFrame) -> list[tuple[str, str]]:
     return [(str(p["arm"]), full[p["tokens"]]) for p in variants.to_dict("records")]
 
 
-STAGE = Stage("use_time", 1, make)
+STAGE = Stage("use_time", 2, make)

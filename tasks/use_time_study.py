@@ -68,6 +68,8 @@ CONDITIONS = (
 """Every arm shows dates, and its answerer the question's: the paper's suites give both to all of them."""
 NEEDS_MODEL = ("ace", "reasoning_bank")
 """Systems whose builder no rule stands in for."""
+WITHOUT_EVIDENCE = "mab-fc"
+"""Benchmarks that name no evidence, which an oracle would have to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +157,18 @@ class UseTimeStudy(Study):
     def _by_rules(self) -> UseTimeStudy:
         """Offline, a rule curates and another follows its chains; what only a language model can build is left out."""
         models = self.models
-        if models.extractor.startswith("offline:") and self.conditions == CONDITIONS:
-            kept = tuple(c for c in self.conditions if c.system not in NEEDS_MODEL)
+        if self.conditions == CONDITIONS:
+            left_out = NEEDS_MODEL if models.extractor.startswith("offline:") else ()
+            left_out = (*left_out, "oracle") if self.benchmark.startswith(WITHOUT_EVIDENCE) else left_out
+            kept = tuple(c for c in self.conditions if c.system not in left_out)
             object.__setattr__(self, "conditions", kept)
         if models.query == "offline:noun-phrases":
             models = models.model_copy(update={"query": FRAMES})
         if models.answerer == "offline:extractive":
             models = models.model_copy(update={"answerer": CHAIN})
-        if models.reply_cap is None:
+        if models.answer_cap is None:
             intent = self.benchmark.startswith(_INTENT_BENCHMARKS)
-            models = models.model_copy(update={"reply_cap": INTENT_CAP if intent else MAIN_CAP})
+            models = models.model_copy(update={"answer_cap": INTENT_CAP if intent else MAIN_CAP})
         object.__setattr__(self, "models", models)
         return self
 

@@ -134,7 +134,7 @@ class Gaama:
         return search(self.graph, self.settings, self.graph.vectors.unit(embedded.vectors[0]), self.others)
 
     def recalled(self, found: Ranking, words: int | None) -> Recall:
-        """A ranking as a context of at most so many words; none: of as many tokens as the settings say, or all of it."""
+        """A ranking as a context of so many words; none: of as many tokens as the settings say, or all of it."""
         budget = self.settings.budget_tokens
         if words is None and budget is not None:
             shown = packed(found.chosen, budget, self.settings.entry_tokens)

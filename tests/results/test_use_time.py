@@ -31,6 +31,7 @@ def rows(
             "context_evidence": judged,
             "context_tokens": tokens,
             "memory_bytes": kept,
+            "archive_rescues": [n % 2 for n in count],
         }
     )
 
@@ -46,6 +47,7 @@ def test_accuracy_is_over_completed_evaluations_and_missing_ones_are_counted() -
     assert (judged["n"], judged["missing"]) == (3, 1)
     assert judged["mean"] == pytest.approx(2 / 3)
     assert judged["with_missing"] == pytest.approx(2 / 4)
+    assert judged["archive_rescues"] == 2
 
 
 def test_the_rate_is_the_tokens_that_contexts_take_and_not_the_budget() -> None:

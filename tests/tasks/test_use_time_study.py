@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memory.errors import BadInput
+from memory.systems import SYSTEMS
 from tasks.execute import only_found
 from tasks.kinds import make_study
 from tasks.start import prepare
@@ -26,6 +27,11 @@ def points(**fields: Any) -> list[Point]:
     return list(study(**fields).points())
 
 
+def dict_of_systems() -> dict[str, str]:
+    assert isinstance(SYSTEMS, dict)
+    return SYSTEMS
+
+
 def settings(point: Point) -> dict[str, Any]:
     return dict(study().arm(point.arm)["settings"])
 
@@ -33,7 +39,14 @@ def settings(point: Point) -> dict[str, Any]:
 def test_every_system_is_asked_at_every_budget_under_a_name_of_its_own() -> None:
     made = points(budgets=[250, 2000])
     systems = [p for p in made if p.part == "system"]
-    assert Counter(p.condition for p in systems).keys() >= {"oracle", "full_context", "bm25", "flat", "graph", "rd_forget"}
+    assert Counter(p.condition for p in systems).keys() >= {
+        "oracle",
+        "full_context",
+        "bm25",
+        "flat",
+        "graph",
+        "rd_forget",
+    }
     assert set(Counter(p.condition for p in systems).values()) == {2}
     assert len({p.arm.name for p in made}) == len(made)
     assert all(settings(p)["budget_tokens"] == p.tokens for p in systems)
@@ -43,7 +56,8 @@ def test_the_five_ablations_turn_one_switch_each_at_one_budget() -> None:
     ablated = {p.variant: settings(p) for p in points() if p.part == "ablation"}
     full = next(settings(p) for p in points() if p.condition == "rd_forget" and p.tokens == 2000)
     turned = {
-        variant: {name for name, value in own.items() if value != full[name]} for variant, own in ablated.items()
+        variant: {name for name, value in own.items() if value != full[name]}
+        for variant, own in ablated.items()
     }
     assert turned == {
         "-FORGET": {"forget"},
@@ -78,9 +92,11 @@ def test_what_only_a_language_model_can_build_is_left_out_offline_unless_it_is_n
     assert {p.condition for p in named} == {"ace"}
 
 
-@pytest.mark.parametrize(("benchmark", "cap"), [("lme-ku", 256), ("beam-100k", 2_048), ("personamem-32k-rd", 2_048)])
+@pytest.mark.parametrize(
+    ("benchmark", "cap"), [("lme-ku", 256), ("beam-100k", 2_048), ("personamem-32k-rd", 2_048)]
+)
 def test_replies_are_capped_as_in_the_papers_protocols(benchmark: str, cap: int) -> None:
-    assert study(benchmark=benchmark, models="openai").models.reply_cap == cap
+    assert study(benchmark=benchmark, models="openai").models.answer_cap == cap
 
 
 def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
@@ -94,9 +110,12 @@ def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
     assert [p for p in points(benchmark="mab-fc", kept=[0.3]) if p.part == "joint"]
 
 
-def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_asked_once() -> None:
-    with pytest.raises(BadInput, match=r"hipp.*budget_tokens|gaama.*budget_tokens"):
-        points(conditions=[{"system": "gaama"}])
+def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(dict_of_systems(), "boundless", "memory.systems.nothing:NoMemory")
+    with pytest.raises(BadInput, match="condition boundless: system boundless has no setting budget_tokens"):
+        points(conditions=[{"system": "boundless"}])
     assert [p.tokens for p in points(conditions=[{"system": "none"}])] == [None]
 
 

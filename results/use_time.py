@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from results.compare import shared_conversations
 from results.statistics import estimates, holm, paired_differences
@@ -35,6 +36,35 @@ PRINTED: Mapping[str, Mapping[str, float]] = {
     "-SLOT": {"AMB-Text": 91.86 - 5.81, "LME-KU": 93.59 - 3.85, "MAB-FC": 74.00 - 10.00},
 }
 """Accuracy of each ablation in percent; of the last three the paper prints the deficit to matched Full."""
+
+_TEXT, _COUNT, _SHARE = pa.string(), pa.int64(), pa.float64()
+_POINT: dict[str, pa.DataType] = {
+    "arm": _TEXT,
+    "condition": _TEXT,
+    "tokens": _COUNT,
+    "part": _TEXT,
+    "variant": _TEXT,
+    "retention": _TEXT,
+    "kept": _SHARE,
+}
+_ESTIMATE: dict[str, pa.DataType] = {
+    **{"figure": _TEXT, "n": _COUNT, "missing": _COUNT, "units": _COUNT},
+    **dict.fromkeys(("mean", "sem", "low", "high", "with_missing", "rate", "bytes"), _SHARE),
+    "archive_rescues": _COUNT,
+}
+_MEANS: dict[str, pa.DataType] = {"figure": _TEXT, "mean_a": _SHARE, "mean_b": _SHARE}
+_DIFFERENCE: dict[str, pa.DataType] = {
+    **dict.fromkeys(("n", "missing", "units"), _COUNT),
+    **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), _SHARE),
+}
+_PRINTED: dict[str, pa.DataType] = {"printed": _SHARE, "printed_difference": _SHARE, "direction": _TEXT}
+SCHEMAS: Mapping[str, pa.Schema] = {
+    "use_time": pa.schema({**_POINT, **_ESTIMATE}),
+    "use_time_differences": pa.schema({"a": _TEXT, "b": _TEXT, **_MEANS, **_DIFFERENCE}),
+    "ablations": pa.schema({"variant": _TEXT, **_MEANS, **_DIFFERENCE, **_PRINTED}),
+    "joint": pa.schema({**_POINT, **_ESTIMATE, "loss": _SHARE, "undominated": pa.bool_()}),
+}
+"""The tables of the study."""
 
 Sampling = Mapping[str, int]
 

@@ -44,7 +44,10 @@ def make(work: Work) -> Made:
         tables["ablations"] = use_time.ablations(turned, variants, suite)
     if (points["part"] == "joint").any():
         tables["joint"] = use_time.joint(means)
-    made = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
+    made = {
+        name: pa.Table.from_pandas(table, schema=use_time.SCHEMAS[name], preserve_index=False)
+        for name, table in tables.items()
+    }
     return Made(made, {"points": len(points)})
 
 

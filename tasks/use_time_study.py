@@ -16,6 +16,7 @@ from memory.errors import BadInput
 from memory.forgetting.policies import POLICIES
 from memory.rdforget.settings import RD_FORGET_PROFILES
 from memory.systems import find
+from tasks.benchmarks import BENCHMARKS
 from tasks.study import Condition, Study
 
 FULL = "rd_forget"
@@ -53,13 +54,16 @@ def _arm(system: str, profile: str = "published", name: str = "", **settings: An
     return Condition.model_validate({**fields, "answer_prompt": "improved"})
 
 
+WIDE: Mapping[str, Any] = {"max_nodes": 200, "max_edges": None}
+"""Of a graph: its own bounds on nodes and edges would bind before a budget of tokens does."""
+PRUNED = "graph-pruned"
 CONDITIONS = (
     _arm("oracle", "improved", "oracle"),
     _arm("full_context", "improved", "full_context"),
     _arm("bm25", "improved", "bm25"),
     _arm("flat", "improved", "flat"),
-    _arm("graph", "improved", "graph"),
-    _arm("graph", "improved", "graph-pruned", retention="importance", kept=0.5),
+    _arm("graph", "improved", "graph", **WIDE),
+    _arm("graph", "improved", PRUNED, **WIDE, retention="importance", kept=0.5),
     _arm("ace", name="ace"),
     _arm("reasoning_bank", name="reasoning_bank"),
     _arm(FULL, name=FULL),
@@ -155,12 +159,17 @@ class UseTimeStudy(Study):
 
     @model_validator(mode="after")
     def _by_rules(self) -> UseTimeStudy:
-        """Offline, a rule curates and another follows its chains; what only a language model can build is left out."""
+        """Offline, a rule curates and another follows its chains; arms that could say nothing are left out.
+
+        These are what only a language model can build, an oracle where no evidence is named, and a graph that is pruned
+        after its last session where questions come before that.
+        """
         models = self.models
         if self.conditions == CONDITIONS:
             left_out = NEEDS_MODEL if models.extractor.startswith("offline:") else ()
             left_out = (*left_out, "oracle") if self.benchmark.startswith(WITHOUT_EVIDENCE) else left_out
-            kept = tuple(c for c in self.conditions if c.system not in left_out)
+            left_out = (*left_out, PRUNED) if BENCHMARKS[self.benchmark].in_between else left_out
+            kept = tuple(c for c in self.conditions if not {c.system, c.name} & {*left_out})
             object.__setattr__(self, "conditions", kept)
         if models.query == "offline:noun-phrases":
             models = models.model_copy(update={"query": FRAMES})

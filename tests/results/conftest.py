@@ -68,3 +68,18 @@ def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     data = own_folder(folder / "data", questions=False)
     return run_in_loop(folder, data=data, benchmark="own", conditions=conditions("flat", "graph")).folder
+
+
+@pytest.fixture(scope="session")
+def use_time_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_in_loop(
+        tmp_path_factory.mktemp("use-time"),
+        study="use-time",
+        limit=4,
+        conditions=[{"system": name} for name in ("none", "flat", "rd_forget")],
+        budgets=[400],
+        ablation_budget=400,
+        joint_budgets=[400],
+        kept=[0.5],
+        resamples=200,
+    ).folder

@@ -32,13 +32,13 @@ def close_turns(memory: KeepsTurns, settings: RetentionSettings) -> Pass | None:
     return forget_turns(memory, policy(settings.retention), share, clock, settings.draw)
 
 
-def check_open(settings: RetentionSettings, *, finished: bool) -> None:
+def check_open(settings: RetentionSettings, *, closed: bool) -> None:
     """Hear nothing after forgetting: a share of what was heard says nothing if more is heard later.
 
     Raises:
         BadInput: If a memory that forgets has done so.
     """
-    if finished and settings.retention:
+    if closed and settings.retention:
         raise BadInput(
             f"retention {settings.retention}: the memory has forgotten after its last session and can hear no other; "
             "leave the setting out where questions are asked in between of sessions"

@@ -53,7 +53,7 @@ class GraphMemory:
         self.models = models
         self.graph = MemoryGraph(models.embedder.dimensions, settings)
         self.dedup, self.floor = _thresholds(settings, models.embedder)
-        self.finished = False
+        self.closed = False
 
     def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
         """The descriptors of the session's nodes."""
@@ -67,7 +67,7 @@ class GraphMemory:
             CallRefused: If embedding may make no further call; the memory is unchanged.
             BadInput: If the memory has forgotten already.
         """
-        check_open(self.settings, finished=self.finished)
+        check_open(self.settings, closed=self.closed)
         vectors = iter(self._embed(self.texts(session, extractions)))
         turns = [
             ToMerge(
@@ -81,9 +81,9 @@ class GraphMemory:
 
     def finish(self) -> None:
         """Forget, if the settings name a policy; once."""
-        if not self.finished:
+        if not self.closed:
             close_graph(self.graph, self.settings)
-        self.finished = True
+        self.closed = True
 
     def recall(self, query: Query) -> Recall:
         """The subgraph around the question's entities, or what of it the budget takes.
@@ -164,7 +164,7 @@ class GraphMemory:
         """The memory of a graph's tables; where the settings name a policy, it has forgotten."""
         system = cls(settings, models)
         system.graph = from_tables(tables, settings)
-        system.finished = bool(settings.retention)
+        system.closed = bool(settings.retention)
         return system
 
     def _read(self, session: Session, extractions: Mapping[str, Extraction]) -> list[Extraction]:

@@ -71,7 +71,7 @@ class TurnStore(Generic[R]):
         self.settings = settings
         self.models = models
         self.turns: list[StoredTurn] = []
-        self.finished = False
+        self.closed = False
 
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
         """Keep the turns of a session.
@@ -79,14 +79,14 @@ class TurnStore(Generic[R]):
         Raises:
             BadInput: If the memory has forgotten already.
         """
-        check_open(self.settings, finished=self.finished)
+        check_open(self.settings, closed=self.closed)
         self.turns += stored(session)
 
     def finish(self) -> None:
         """Forget, if the settings name a policy; once."""
-        if not self.finished:
+        if not self.closed:
             close_turns(self, self.settings)
-        self.finished = True
+        self.closed = True
 
     def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
         """Nothing is embedded."""
@@ -113,7 +113,7 @@ class TurnStore(Generic[R]):
         """The memory of a table `turns`; where the settings name a policy, it has forgotten."""
         system = cls(settings, models)
         system.turns = from_table(tables["turns"])
-        system.finished = bool(settings.retention)
+        system.closed = bool(settings.retention)
         return system
 
 

@@ -120,7 +120,7 @@ WRONG_STUDIES = [
     ("limit = true", "limit"),
     (
         '[[conditions]]\nsystem = "flat"\nsettings = {kk = 3}',
-        "condition flat: kk: no such setting; there are text",
+        "condition flat: kk: no such setting; there are retention, kept, draw, budget_tokens, entry_tokens, text",
     ),
     ('[models]\nextractor = "offline:noun-phrases"', "models.query"),
 ]

@@ -67,9 +67,11 @@ class OfflineChat:
         """
         place = _PROCEDURES[self.name].get(task)
         if place is None:
+            able = [f"offline:{name}" for name, procedures in _PROCEDURES.items() if task in procedures]
+            choice = " or ".join([*able, "a language model"])
             raise ValueError(
                 f"the offline model {self.name} does not do the task {task}; "
-                "choose a language model for it, or leave out the system that asks"
+                f"choose {choice} for it, or leave out the system that asks"
             )
         module, _, function = place.partition(":")
         procedure: Callable[[Inputs], str] = getattr(

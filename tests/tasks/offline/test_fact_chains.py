@@ -262,6 +262,13 @@ def test_a_chain_is_lost_where_it_crosses_chunks_that_no_curator_sees_together()
     assert "Brae" not in recalled("published", WHERE, *FACTS, chunk_tokens=1).context
 
 
+def test_an_offline_model_that_cannot_curate_names_the_one_that_can() -> None:
+    with pytest.raises(
+        ValueError, match="noun-phrases does not do the task rd_curate; choose offline:frames or a"
+    ):
+        OfflineChat("noun-phrases").complete("rd_curate", {})
+
+
 said_lines = st.one_of(
     st.text(max_size=60),
     st.just("|" * 1_000),

@@ -35,8 +35,8 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
     "bonus-0": {"active_bonus": 0.0},
     "across-supersede": {"across_chunks": "supersede"},
 }
-"""What the paper leaves open, or leaks: each is turned alone. All but the first two put no other request to a model
-than the selector's."""
+"""What the paper leaves open, or leaks: each is turned alone. Without labels a question is curated anew; the others put
+at most other requests to the selector."""
 FRAMES = "offline:frames"
 CHAIN = "offline:chain"
 UNCHUNKED = 1_000_000

@@ -69,9 +69,7 @@ def test_all_budgets_of_a_system_and_the_ablations_share_their_calls_though_they
     counted = sent(server)
     asked, histories = ended.counts["load"]["questions"], ended.counts["load"]["histories"]
     sessions = counted["rb_judge"]
-    assert counted["rd_curate"] == 2 * asked + histories, (
-        "Full and its variants; -CLOSURE; -QC once a history"
-    )
+    assert counted["rd_curate"] == 3 * asked + histories, "Full; -CLOSURE; no labels; -QC once a history"
     assert (counted["ace_reflect"], counted["ace_curate"]) == (sessions, sessions)
     assert counted["rb_extract"] <= sessions
     bought = Counter(call for request in server.requests for call in calls_of(request))

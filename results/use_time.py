@@ -117,8 +117,8 @@ def differences(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], **sampling
             fields = asdict(difference)
             line = {"a": a, "b": b, "figure": name, "mean_a": fields.pop("a"), "mean_b": fields.pop("b")}
             lines.append({**line, **fields})
-    table = pd.DataFrame(lines)
-    for _, some in table.groupby("figure") if len(table) else ():
+    table = pd.DataFrame(lines, columns=SCHEMAS["use_time_differences"].names)
+    for _, some in table.groupby("figure"):
         table.loc[some.index, "p_holm"] = holm(some["p"].tolist())
     return table
 

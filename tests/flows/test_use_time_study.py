@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -92,3 +93,11 @@ def test_the_run_leaves_text_and_figures(run: Watched) -> None:
 def test_a_second_run_makes_nothing(run: Watched) -> None:
     again = run_in_loop(run.folder.parent, **STUDY)
     assert again.made_stages == []
+
+
+def test_a_study_without_rd_forget_has_its_means_and_no_differences(tmp_path: Path) -> None:
+    arms = [{"system": "bm25", "profile": "improved", "name": "bm25"}]
+    made = run_in_loop(tmp_path, **STUDY | {"conditions": arms, "limit": 2, "kept": []})
+    assert set(made.table("use_time")["part"]) == {"system"}
+    assert made.table("use_time_differences").empty
+    assert not (made.folder / "ablations.parquet").exists()

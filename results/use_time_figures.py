@@ -36,9 +36,13 @@ def rate_distortion_figure(means: pd.DataFrame, stem: Path) -> Files:
             lost = 1 - ordered["mean"].to_numpy(float)
             ends = np.vstack([ordered["high"] - ordered["mean"], ordered["mean"] - ordered["low"]])
             axes.errorbar(
-                ordered["rate"], lost, yerr=np.abs(np.nan_to_num(ends)), label=shown(str(condition)), **_line(number)
+                ordered["rate"], lost, yerr=np.abs(np.nan_to_num(ends)), label=shown(str(condition)), elinewidth=0.6,
+                capsize=2, **_line(number),
             )  # fmt: skip
         axes.set_xscale("log")
+        budgets = sorted(own["tokens"].unique())
+        axes.set_xticks(budgets, [f"{tokens:,}" for tokens in budgets])
+        axes.minorticks_off()
         axes.set_xlabel("rate: context tokens a question (o200k, log scale)")
         axes.set_ylabel(f"distortion: 1 - {TITLES[figure_name]}")
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.5)

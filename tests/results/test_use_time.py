@@ -164,6 +164,15 @@ def test_evidence_heads_the_table_where_nothing_could_be_judged() -> None:
     assert use_time_text(means).caption.startswith("Evidence in context")
 
 
+def test_the_axis_of_tokens_is_labelled_with_the_budgets(tmp_path: Path) -> None:
+    both = pd.concat([rows("a", [1, 0], tokens=240), rows("b", [1, 1], tokens=900)])
+    points = pd.DataFrame([point("a", tokens=250), point("b", tokens=1000)])
+    _, svg = rate_distortion_figure(use_time.means(both, points, **SAMPLING), tmp_path / "rate")
+    assert ">250<" in svg.read_text()
+    assert ">1,000<" in svg.read_text()
+    assert "mathdefault" not in svg.read_text()
+
+
 def test_figures_are_drawn_twice_alike(tmp_path: Path) -> None:
     means = use_time.means(rows("a", [1, 0]), pd.DataFrame([point("a")]), **SAMPLING)
     found = use_time.ablations(turned(("w", [0, 1, 1, 0])), {"w": "-FORGET"}, "LME-KU")

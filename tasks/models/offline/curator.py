@@ -23,7 +23,7 @@ class _Source:
     Attributes:
         ids: The lines' ids.
         lines: Their parts.
-        places: For each fact of the list, the place of its line.
+        places: For each fact of the list, the place of its line; a number with nothing after it is no fact.
         facts: The facts in the order of their numbers; none if the lines are no list of facts.
     """
 
@@ -55,7 +55,9 @@ def _read(written: str) -> _Source:
     ids, lines = tuple(id for id, _ in pairs), tuple(read_line(text) for _, text in pairs)
     if not is_fact_list(lines):
         return _Source(ids, lines)
-    numbered = [(line.number, place) for place, line in enumerate(lines) if line.number is not None]
+    numbered = [
+        (line.number, place) for place, line in enumerate(lines) if line.number is not None and line.said
+    ]
     places = tuple(place for _, place in sorted(numbered))
     return _Source(ids, lines, places, FactList([lines[place].said for place in places]))
 

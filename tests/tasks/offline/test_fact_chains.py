@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory import tokens
@@ -285,6 +285,7 @@ sources = st.one_of(st.lists(said_lines, max_size=12), listed)
 questions = st.one_of(st.none(), st.text(max_size=60), st.sampled_from([WHERE, "Where does Jo Ek work?"]))
 
 
+@example(["0. "], None, True, 100)
 @given(sources, questions, st.booleans(), st.sampled_from([16, 100, 4_096]))
 def test_whatever_is_curated_the_reply_is_read_names_given_lines_alone_and_keeps_its_cap(
     texts: list[str], question: str | None, closure: bool, cap: int

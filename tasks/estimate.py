@@ -32,6 +32,7 @@ from tasks import (
     switches,
     switches_budgets,
     switches_tables,
+    use_time,
     waterfall,
     waterfall_types,
     words,
@@ -61,7 +62,7 @@ _FREE = frozenset(
     step.STAGE.name
     for step in (
         growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
-        switches, switches_budgets, switches_tables, plant, associate,
+        switches, switches_budgets, switches_tables, plant, associate, use_time,
     )
 )  # fmt: skip
 # What stages do here instead of their work.

@@ -342,6 +342,27 @@ def test_an_estimate_of_the_association_study_bounds_its_calls(server: FakeServe
     assert {heading.stage for heading in real} <= {heading.stage for heading in found.lines} | {"plant"}
 
 
+def test_an_estimate_of_the_use_time_study_counts_what_arms_share_once(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    study = {
+        "study": "use-time",
+        "models": PUBLISHED,
+        "conditions": [{"system": "bm25", "profile": "improved", "name": "bm25"}, {"system": "rd_forget"}],
+        "limit": 3,
+        "budgets": [100, 2000],
+        "resamples": 100,
+    }
+    found = estimated(tmp_path, **study)
+    assert server.count() == 0
+    real = bought(run_in_loop(tmp_path, **study))
+    curations = [heading for heading in real if heading.stage == "recall"]
+    assert curations
+    for heading in curations:
+        assert_within(found.lines[heading].calls, real[heading]["calls"], heading)
+    assert {heading.stage for heading in real} <= {heading.stage for heading in found.lines}
+
+
 def test_with_a_repair_it_counts_the_most_that_a_repair_can_ask(server: FakeServer, tmp_path: Path) -> None:
     repairing = ASSOCIATION | {"repair": True, "noise_runs": 1}
     lines = estimated(tmp_path, **repairing).lines

@@ -92,7 +92,8 @@ class TurnKeeper(Generic[S]):
         if words is None:
             return self.shown([self.turns[position] for position in order[:k]])
         texts = []
-        for text in self.shown([self.turns[position] for position in order]):
+        for position in order:  # one by one: a ranking may have every turn of a large store
+            (text,) = self.shown([self.turns[position]])
             words -= len(text.split())
             if words < 0:
                 break

@@ -24,6 +24,8 @@ SYSTEMS: Mapping[str, str] = {
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",
+    "hipporag": "memory.systems.hipporag:HippoRAG",
+    "taggraph": "memory.systems.taggraph:TagGraphMemory",
 }
 """The project's own systems: where each is defined."""
 

@@ -26,8 +26,11 @@ _SIZES = {
     "query_entities": Span(4, 120),
     "concept_facts": Span(100, 2_000),  # of some fifteen turns
     "reflections": Span(10, 600),
+    "five_ws": Span(25, 250),
+    "five_ws_query": Span(25, 100),
     "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
     "rd_select": Span(4, 150),
+    "fact_filter": Span(4, 40),
     "graft_diagnose": Span(10, 60),
     "graft_probe": Span(40, 200),
     "graft_plan": Span(40, 800),
@@ -52,7 +55,7 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
     Answers differ from call to call, so that each needs a verdict of its own. Empty for a task that is unknown here.
     """
     match request.task:
-        case "extract" | "query_entities" | "concept_facts" | "reflections" | "graft_probe":
+        case "extract" | "query_entities" | "concept_facts" | "reflections" | "fact_filter" | "graft_probe":
             return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "answer":
             return f"answer {call_id[:12]}"

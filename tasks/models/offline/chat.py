@@ -16,6 +16,8 @@ _EXTRACTING = {
     "extract": "extractor:extract_turn",
     "query_entities": "extractor:entities_of",
     "reflections": "concept_facts:no_reflections",
+    **dict.fromkeys(("five_ws", "five_ws_query"), "five_ws:tags_of"),
+    "fact_filter": "fact_filter:kept",
     **{f"graft_{step}": f"grafter:{step}" for step in ("diagnose", "probe", "plan", "verify")},
 }
 _PROCEDURES: Mapping[str, Mapping[str, str]] = {
@@ -30,7 +32,7 @@ _PROCEDURES: Mapping[str, Mapping[str, str]] = {
 class OfflineChat:
     """One of the offline models.
 
-    `noun-phrases` extracts, names query entities and repairs, `extractive` answers, `lexical` judges;
+    `noun-phrases` extracts, names query entities, filters facts and repairs, `extractive` answers, `lexical` judges;
     `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states.
 
     Raises:

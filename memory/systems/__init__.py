@@ -21,6 +21,7 @@ SYSTEMS: Mapping[str, str] = {
     "full_context": "memory.systems.full_context:FullContext",
     "flat": "memory.systems.flat:Flat",
     "bm25": "memory.systems.bm25:BM25",
+    "fusion": "memory.systems.fusion:Fusion",
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",

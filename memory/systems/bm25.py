@@ -63,6 +63,5 @@ class BM25(TurnSearcher[BM25Settings]):
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: BM25Settings, models: Models) -> Self:
         """The memory of a table `turns`; the index is made anew from their texts."""
         system = super().from_tables(tables, settings, models)
-        system.sittings.add(system.turns)
         system.index.add(held.text(settings.text) for held in system.turns)
         return system

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from memory.conversation import Query, Session
 from memory.extraction import Extraction
@@ -75,11 +76,22 @@ class TurnSearcher(TurnKeeper[R]):
         """The scores of all turns, and of all sessions where these are ranked."""
         raise NotImplementedError
 
+    def found(self, query: Query) -> Scores:
+        """As `search`; a system that reads more of a question than its words does so here."""
+        return self.search(query.text)
+
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
         """Keep the turns of a session."""
         known = len(self.turns)
         super().remember(session, extractions)
         self.sittings.add(self.turns[known:])
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: R, models: Models) -> Self:
+        """The memory of a table `turns`."""
+        system = super().from_tables(tables, settings, models)
+        system.sittings.add(system.turns)
+        return system
 
     def recall(self, query: Query) -> Recall:
         """The best turns, best first."""
@@ -90,7 +102,7 @@ class TurnSearcher(TurnKeeper[R]):
         if not self.turns:
             return [Recall("", (), 0, shown=0) for _ in sizes]
         least = max(self.settings.k, self.settings.ranked)
-        found = self.search(query.text)
+        found = self.found(query)
         order = self._order(found, least if set(sizes) == {None} else len(self.turns))
         return [self._recalled(found, order, least, words) for words in sizes]
 

@@ -67,7 +67,7 @@ class FakeChat:
         return [self.ask(request, read) for request in requests]
 
 
-NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": []}'
+NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": [], "what": []}'
 
 
 def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None) -> Models:
@@ -76,9 +76,14 @@ def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None)
 
 
 def asks_about(*entities: tuple[str, str]) -> str:
-    """The reply of a query-entity step that names labels and titles; to a curator and a selector it is an empty one."""
+    """The reply of a query-entity step that names labels and titles, and of one that tags a question.
+
+    To a curator and a selector it is an empty one.
+    """
     named = [{"label": label, "title": title} for label, title in entities]
-    return json.dumps({"entities": named, "active": [], "replaced": [], "ids": []})
+    return json.dumps(
+        {"entities": named, "active": [], "replaced": [], "ids": [], "what": [t for _, t in entities]}
+    )
 
 
 def settings(profile: str, **changes: Any) -> GraphSettings:

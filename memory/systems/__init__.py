@@ -25,6 +25,7 @@ SYSTEMS: Mapping[str, str] = {
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",
+    "gam": "memory.systems.gam:Gam",
     "hipporag": "memory.systems.hipporag:HippoRAG",
     "taggraph": "memory.systems.taggraph:TagGraphMemory",
 }

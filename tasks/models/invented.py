@@ -28,6 +28,9 @@ _SIZES = {
     "reflections": Span(10, 600),
     "five_ws": Span(25, 250),
     "five_ws_query": Span(25, 100),
+    "gam_boundary": Span(5, 60),
+    "gam_topic": Span(30, 200),
+    "gam_links": Span(5, 100),
     "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
     "rd_select": Span(4, 150),
     "fact_filter": Span(4, 40),
@@ -56,6 +59,8 @@ def reply_text(request: ChatRequest, call_id: str) -> str:
     """
     match request.task:
         case "extract" | "query_entities" | "concept_facts" | "reflections" | "fact_filter" | "graft_probe":
+            return OfflineChat("noun-phrases").complete(request.task, request.inputs)
+        case "gam_boundary" | "gam_topic" | "gam_links":
             return OfflineChat("noun-phrases").complete(request.task, request.inputs)
         case "answer":
             return f"answer {call_id[:12]}"

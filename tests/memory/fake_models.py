@@ -67,7 +67,7 @@ class FakeChat:
         return [self.ask(request, read) for request in requests]
 
 
-NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": [], "what": []}'
+NOTHING_FOUND = '{"facts": [], "concepts": [], "reflections": [], "what": [], "starts": [], "summary": "", "links": []}'
 
 
 def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None) -> Models:

@@ -1,0 +1,133 @@
+"""Which utterances answer a question: topics, their neighbours, and down to the events (facts, section 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from memory.gam.factors import Cues
+from memory.gam.graph import TwoLayers
+from memory.gam.settings import GamSettings
+from memory.models import Vectors
+from memory.vectors import Doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a question brings up.
+
+    Attributes:
+        topics: Numbers of the topics reached, best first.
+        reached: Places and scores of the utterances reached, best first.
+        beyond: Of further ones, best first, whose scores lie below: by relevance minus 1.
+    """
+
+    topics: tuple[int, ...]
+    reached: tuple[tuple[int, float], ...]
+    beyond: tuple[tuple[int, float], ...]
+
+
+def rank(
+    graph: TwoLayers, settings: GamSettings, query: Vectors, question: str, asked: datetime | None
+) -> Ranking:
+    """Rank utterances for a question.
+
+    The topics nearest to it and those linked to them are entered, and with them the buffer; their utterances are ranked
+    by relevance times boosts, equal ones in their order.
+
+    Args:
+        graph: The memory.
+        settings: Its settings.
+        query: The question's vector, of unit length.
+        question: Its text.
+        asked: When it is asked, where that is known.
+    """
+    near = np.maximum(graph.topic_cosines(query), 0.0)
+    topics = reached_topics(graph, settings, query, near)
+    places = _entered(graph, settings, topics)
+    relevance = _relevance(graph, settings, query, near)
+    scores = relevance[places]
+    if settings.multi_factor and settings.event_graph:
+        scores = scores * _boosts(graph, settings, Cues(question, asked, _speakers(graph)), topics, places)
+        scores = _beside_neighbours(graph, settings.neighbour_share, places, scores)
+    reached = _sorted(places, scores)
+    missing = max(0, settings.ranked - len(reached))
+    rest = np.setdiff1d(np.arange(len(graph.utterances)), places)
+    return Ranking(tuple(topics), reached, _sorted(rest, relevance[rest] - 1.0)[:missing])
+
+
+def reached_topics(graph: TwoLayers, settings: GamSettings, query: Vectors, near: Doubles) -> list[int]:
+    """The nearest topics and those one link away, by similarity, equal ones by number; all where there are no topics.
+
+    Args:
+        graph: The memory.
+        settings: Its settings.
+        query: The question's vector.
+        near: Similarity of each topic, at least 0.
+    """
+    if not settings.topics:
+        return list(range(len(graph.topics)))
+    top = [number for number, _ in graph.nearest_topics(query, settings.top_topics)]
+    return sorted({*top, *graph.linked(top)}, key=lambda number: (-near[number], number))
+
+
+def _entered(graph: TwoLayers, settings: GamSettings, topics: Sequence[int]) -> np.ndarray:
+    """Places of the utterances of some topics and of the buffer, in order."""
+    places = [place for number in topics for place in graph.topics[number].places]
+    if settings.event_graph:
+        places += graph.active
+    return np.sort(np.asarray(places, np.intp))
+
+
+def _relevance(graph: TwoLayers, settings: GamSettings, query: Vectors, near: Doubles) -> Doubles:
+    """Of every utterance, from 0 to 1: its cosine where that is above 0; without an event graph its topic's.
+
+    GAM takes the probability of a cross-encoder [S], for which a cosine stands in.
+    """
+    if settings.event_graph:
+        return np.maximum(graph.utterance_cosines(query), 0.0)
+    relevance = np.zeros(len(graph.utterances))
+    for topic, similarity in zip(graph.topics, near, strict=True):
+        relevance[topic.first : topic.end] = similarity
+    return relevance
+
+
+def _speakers(graph: TwoLayers) -> set[str]:
+    return {utterance.held.turn.speaker for utterance in graph.utterances}
+
+
+def _boosts(
+    graph: TwoLayers, settings: GamSettings, cues: Cues, topics: Sequence[int], places: np.ndarray
+) -> Doubles:
+    confidence = confidences(graph, topics)
+    of_place = {place: confidence.get(n, 0.0) for n in topics for place in graph.topics[n].places}
+    return np.array(
+        [cues.boost(graph.utterances[place], of_place.get(place, 0.0), settings) for place in places.tolist()]
+    )
+
+
+def confidences(graph: TwoLayers, topics: Sequence[int]) -> Mapping[int, float]:
+    """Of each topic reached that is linked to another one reached, the surest such link."""
+    among = set(topics)
+    return {number: sure for number, sure in graph.linked(topics).items() if number in among}
+
+
+def _beside_neighbours(graph: TwoLayers, share: float, places: np.ndarray, scores: Doubles) -> Doubles:
+    """Scores of which none is below a share of that of a neighbour in time or cause, before this is done."""
+    if not share:
+        return scores
+    before = dict(zip(places.tolist(), scores.tolist(), strict=True))
+    after = dict(before)
+    for ends in (*graph.next_in_time(), *graph.causes):
+        for here, there in (ends, ends[::-1]):
+            if here in before:
+                after[here] = max(after[here], share * before[there])
+    return np.array([after[place] for place in places.tolist()])
+
+
+def _sorted(places: np.ndarray, scores: Doubles) -> tuple[tuple[int, float], ...]:
+    order = np.lexsort((places, -scores))
+    return tuple(zip(places[order].tolist(), scores[order].tolist(), strict=True))

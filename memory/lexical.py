@@ -20,10 +20,10 @@ import Stemmer
 from bm25s.tokenization import Tokenizer
 
 from memory.models import Vectors
-from memory.vectors import Doubles, Rows
+from memory.vectors import Doubles, Mask, Rows
 
 K1, B = 1.5, 0.75
-"""How fast a word's repetitions stop to count, and how much a document's length counts; the defaults of bm25s."""
+"""How slowly a word's repetitions stop to count, and how much a document's length counts; the defaults of bm25s."""
 _POSTING = 8
 """Bytes of a posting: its document and its count."""
 
@@ -31,13 +31,15 @@ _POSTING = 8
 class LexicalIndex:
     """An inverted index. Documents are numbered in the order they are added in."""
 
-    def __init__(self, *, stem: bool = True, stop_words: bool = True) -> None:
+    def __init__(self, *, stem: bool = True, stop_words: bool = True, k1: float = K1) -> None:
         """An index without documents.
 
         Args:
             stem: Whether words are compared by their Snowball stem.
             stop_words: Whether English stop words are left out.
+            k1: How slowly a word's repetitions stop to count.
         """
+        self._k1 = k1
         self._tokenizer = Tokenizer(
             stopwords="en" if stop_words else None, stemmer=Stemmer.Stemmer("english") if stem else None
         )
@@ -87,12 +89,24 @@ class LexicalIndex:
         found = np.zeros(len(lengths), np.float32)
         if not self._words:
             return found
-        norms = K1 * ((1 - B) + B * lengths / (self._words / len(lengths)))
+        norms = self._k1 * ((1 - B) + B * lengths / (self._words / len(lengths)))
         for word in self._words_of(question):
             documents, counts = self._postings(word, groups)
             idf = np.float32(math.log(1 + (len(lengths) - len(documents) + 0.5) / (len(documents) + 0.5)))
             found[documents] += (idf * (counts / (norms[documents] + counts))).astype(np.float32)
         return found
+
+    def holders(self, question: str) -> Mask:
+        """Which documents hold every word of a question; none does of one without words."""
+        split = set(self._tokenizer.splitter(question.lower())) - set(self._tokenizer.stopwords)
+        numbers = [self._words_of(word) for word in split]
+        held = np.zeros(len(self), np.intp)
+        if not numbers or [] in numbers:  # a word that no document has
+            return held > 0
+        wanted = {number for (number,) in numbers}
+        for number in wanted:
+            held[np.frombuffer(self._documents[number], np.int32)] += 1
+        return np.asarray(held == len(wanted))
 
     def _all_lengths(self, groups: Rows | None) -> Doubles:
         """Words of each document, or of each group together."""

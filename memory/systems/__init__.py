@@ -22,6 +22,7 @@ SYSTEMS: Mapping[str, str] = {
     "flat": "memory.systems.flat:Flat",
     "bm25": "memory.systems.bm25:BM25",
     "fusion": "memory.systems.fusion:Fusion",
+    "openclaw": "memory.systems.openclaw:OpenClaw",
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",

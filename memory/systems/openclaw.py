@@ -1,0 +1,176 @@
+"""`openclaw`: OpenClaw's memory search, 0.7 vector and 0.3 text over chunks of transcripts, as a raw-text reference.
+
+What is its own is in `memory.openclaw`. BM25 is Lucene's variant with SQLite's k1 and b, scaled as SQLite's: SQLite
+gives a word that more than half of the chunks hold next to no weight, Lucene a little. Words are made by this project's
+tokenizer, which drops single letters. A file of OpenClaw is a session here, or what of one is heard at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel
+
+from memory.conversation import Query, Session, Turn
+from memory.extraction import Extraction
+from memory.lexical import LexicalIndex
+from memory.openclaw.chunks import Chunk, chunked
+from memory.openclaw.ranking import NO_CANDIDATE, decayed, diversified, fused
+from memory.openclaw.settings import OPENCLAW_PROFILES, OpenClawSettings
+from memory.protocol import Models, Recall, Size, Source
+from memory.ranking import best_first
+from memory.systems.dense import TextVectors
+from memory.systems.keeping import TurnKeeper
+from memory.systems.turns import RULE, stored
+from memory.vectors import Doubles, Rows
+
+K1 = 1.2
+"""SQLite's."""
+_CHUNKS = pa.schema({"first": pa.int64(), "last": pa.int64(), "text": pa.string()})
+
+
+class OpenClaw(TurnKeeper[OpenClawSettings]):
+    """The `k` chunks best by cosine and BM25; a turn is ranked by its best chunk."""
+
+    Settings: ClassVar[type[BaseModel]] = OpenClawSettings
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = OPENCLAW_PROFILES
+    asks: ClassVar[frozenset[str]] = frozenset({"embedder"})
+
+    def __init__(self, settings: OpenClawSettings, models: Models) -> None:
+        super().__init__(settings, models)
+        self.chunks: list[Chunk] = []  # lines are positions of turns
+        self.index = LexicalIndex(stem=settings.stem, stop_words=settings.stop_words, k1=K1)
+        self.vectors = TextVectors(models.embedder)
+
+    def texts(self, session: Session, extractions: Mapping[str, Extraction]) -> list[str]:
+        """The chunks of a session."""
+        return [chunk.text for chunk in self._chunked(session)]
+
+    def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
+        """Keep the turns of a session, and index its chunks."""
+        chunks = self._chunked(session)
+        self.vectors.add([chunk.text for chunk in chunks])
+        self.index.add(chunk.text for chunk in chunks)
+        known = len(self.turns)
+        self.chunks += [Chunk(chunk.text, known + chunk.first, known + chunk.last) for chunk in chunks]
+        super().remember(session, extractions)
+
+    def _chunked(self, session: Session) -> list[Chunk]:
+        lines = [" ".join(held.text(self.settings.text).split()) for held in stored(session)]
+        return chunked(lines, self.settings.chunk_tokens, self.settings.overlap_tokens)
+
+    def recall(self, query: Query) -> Recall:
+        """The best chunks, best first.
+
+        Raises:
+            CallFailed: If the question has no vector.
+        """
+        return self.recall_within(query, [self.settings.max_words])[0]
+
+    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
+        """As `recall`, for each number of words; none shows `k` chunks."""
+        if not self.chunks:
+            return [Recall("", (), 0, shown=0) for _ in sizes]
+        scores = self._scores(query)
+        order = self._order(scores)
+        return [self._recalled(scores, order, words) for words in sizes]
+
+    def _scores(self, query: Query) -> Doubles:
+        """The score of each chunk, as `fused`."""
+        bm25 = self.index.scores(query.text) * np.float32(K1 + 1)
+        found = self.index.holders(query.text) if self.settings.match == "all" else bm25 > 0
+        wanted = max(self.settings.k, self.settings.ranked)
+        scores = fused(self.vectors.similarities(query.text), bm25, found, self.settings, wanted)
+        if not self.settings.recency_decay:
+            return scores
+        times = [self.turns[chunk.first].time for chunk in self.chunks]
+        return decayed(scores, times, query.date, self.settings.half_life_days)
+
+    def _order(self, scores: Doubles) -> Rows:
+        """All chunks, best first; those that are no candidates last, in the order of the memory."""
+        order = best_first(scores, len(scores))
+        if not self.settings.mmr:
+            return order
+        # Re-ranked is what OpenClaw merges for `k` results: at most the candidates of both searches.
+        most = 2 * self.settings.k * self.settings.candidate_multiplier
+        pool = order[:most][scores[order[:most]] > NO_CANDIDATE]
+        best = diversified(scores[pool], [self.chunks[row].text for row in pool], self.settings.mmr_lambda)
+        return np.concatenate([pool[best], order[len(pool) :]])
+
+    def _recalled(self, scores: Doubles, order: Rows, words: int | None) -> Recall:
+        """A ranking as a context, with its turns in the order of their chunks."""
+        shown = self._shown(scores, order, words)
+        least = max(self.settings.k, self.settings.ranked)
+        sources: dict[int, float] = {}
+        stands_on = 0
+        for place, row in enumerate(order):
+            if place >= len(shown) and len(sources) >= least:
+                break
+            for position in range(self.chunks[row].first, self.chunks[row].last + 1):
+                sources.setdefault(position, float(scores[row]))
+            stands_on = len(sources) if place < len(shown) else stands_on
+        return Recall(
+            context=RULE.join(shown),
+            provenance=tuple(
+                Source(self.turns[position].turn.id, score) for position, score in sources.items()
+            ),
+            items=len(shown),
+            shown=stands_on,
+            flags=() if self.vectors.complete else ("chunks_without_vector",),
+        )
+
+    def _shown(self, scores: Doubles, order: Rows, words: int | None) -> list[str]:
+        """The first chunks of a ranking as the context shows them."""
+        texts: list[str] = []
+        least = self.settings.min_score
+        for row in order:
+            if (least is not None and scores[row] < least) or (
+                words is None and len(texts) == self.settings.k
+            ):
+                break
+            text = self._written(self.chunks[row])
+            if words is not None and (words := words - len(text.split())) < 0:
+                break
+            texts.append(text)
+        return texts
+
+    def _written(self, chunk: Chunk) -> str:
+        time = self.turns[chunk.first].time
+        return (
+            f"[{time.date().isoformat()}] {chunk.text}" if self.settings.show_dates and time else chunk.text
+        )
+
+    def standing_on(self, turn: Turn) -> list[str]:
+        """The chunks that a turn is in."""
+        positions = [position for position, held in enumerate(self.turns) if held.turn.id == turn.id]
+        return [
+            self._written(chunk)
+            for chunk in self.chunks
+            if any(chunk.first <= position <= chunk.last for position in positions)
+        ]
+
+    def size(self) -> Size:
+        """Chunks, and the bytes of the turns, of the chunks' texts, of the index and of the vectors."""
+        texts = sum(len(chunk.text.encode()) for chunk in self.chunks)
+        size = super().size().bytes + texts + self.index.nbytes + self.vectors.nbytes
+        return Size(len(self.chunks), 0, size)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables `turns`, `chunks` and `vectors`."""
+        rows = [{"first": chunk.first, "last": chunk.last, "text": chunk.text} for chunk in self.chunks]
+        chunks = pa.Table.from_pylist(rows, schema=_CHUNKS)
+        return {**super().tables(), "chunks": chunks, "vectors": self.vectors.table()}
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: OpenClawSettings, models: Models) -> Self:
+        """The memory of its three tables; the index of words is made anew."""
+        system = super().from_tables(tables, settings, models)
+        system.chunks = [
+            Chunk(row["text"], row["first"], row["last"]) for row in tables["chunks"].to_pylist()
+        ]
+        system.index.add(chunk.text for chunk in system.chunks)
+        system.vectors.restore(tables["vectors"], len(system.chunks))
+        return system

@@ -43,8 +43,8 @@ class TagGraph:
                 self._by_word.setdefault(word, []).append(row)
         self._slot_of = [slot for slot, _ in self.tags]
         self._length = np.array([len(set(words)) for _, words in self.tags], np.float64)
-        # A tag on every note still weighs log 2: rare ones weigh more.
-        self._rarity = np.log(1.0 + len(notes) / np.maximum(np.diff(self._to_notes.indptr), 1))
+        self._rarity = _rarity(len(notes), np.diff(self._to_notes.indptr))
+        self._word_rarity = self._word_rarities(len(notes))
         self._note_total = _sums(self._to_tags) + _sums(self._next)
         self._tag_total = _sums(self._to_notes)
         self._diffusion: Diffusion | None = None
@@ -70,26 +70,38 @@ class TagGraph:
                     edges[here, here + 1] = edges[here + 1, here] = weight
         return edges
 
+    def _word_rarities(self, notes: int) -> dict[str, float]:
+        """How rare each word is, by the notes that have it in any tag."""
+        if self._settings.rarity == "tag":
+            return {}
+        bounds, holding = self._to_notes.indptr, self._to_notes.indices
+        found = {}
+        for word, rows in self._by_word.items():
+            count = len(set().union(*(holding[bounds[row] : bounds[row + 1]].tolist() for row in rows)))
+            found[word] = float(_rarity(notes, np.array(count)))
+        return found
+
     @property
     def edges(self) -> int:
         """How many edges there are."""
         return int(self._to_tags.nnz + self._next.nnz // 2)
 
     def seeds(self, asked: Mapping[str, frozenset[str]]) -> Doubles:
-        """`(tags,)`: how well each tag is matched by a question, times how rare it is.
+        """`(tags,)`: how well each tag is matched by a question, times how rare what is matched is.
 
         Args:
             asked: The question's words for tags of each slot. A tag is matched by the share of its words that are
-                among them, from `least_overlap` on; without that setting, by all of its words or not at all.
+                among them, from `least_overlap` on.
         """
         held = np.zeros(len(self.tags))
-        for word in frozenset().union(*asked.values()):
-            rows = self._by_word.get(word, [])
-            held[[row for row in rows if word in asked.get(self._slot_of[row], ())]] += 1.0
+        worth = np.zeros(len(self.tags))
+        for word in sorted(frozenset().union(*asked.values())):
+            rows = [row for row in self._by_word.get(word, ()) if word in asked.get(self._slot_of[row], ())]
+            held[rows] += 1.0
+            worth[rows] += self._word_rarity.get(word, 0.0)
         share = held / self._length
-        least = self._settings.least_overlap
-        share[share < (1.0 if least is None else least)] = 0.0
-        return share * self._rarity
+        share[share < self._settings.least_overlap] = 0.0
+        return share * (self._rarity if self._settings.rarity == "tag" else worth)
 
     def scores(self, seeds: Doubles) -> Doubles:
         """`(notes,)`: traversal and diffusion from the seeds, in the shares that the settings say."""
@@ -127,6 +139,11 @@ class TagGraph:
         settings = self._settings
         ranks = self._diffusion.rank(start, damping=settings.damping, tolerance=settings.tolerance)
         return ranks[:notes]
+
+
+def _rarity(notes: int, having: npt.NDArray[np.integer]) -> Doubles:
+    """How rare it is that a note has something: log 2 for what all have, and more for what fewer have."""
+    return np.asarray(np.log(1.0 + notes / np.maximum(having, 1)), np.float64)
 
 
 def _matrix(edges: Mapping[tuple[int, int], float], shape: tuple[int, int]) -> Matrix:

@@ -59,7 +59,11 @@ def texts_hash(texts: list[str]) -> str:
 
 def make(work: Work) -> Made:
     """Embed every so-manieth text, so that all batches have texts of all lengths and take alike."""
-    texts = texts_of(work)[work.params["first"] :: work.params["step"]]
+    return embedded(texts_of(work)[work.params["first"] :: work.params["step"]], work)
+
+
+def embedded(texts: list[str], work: Work) -> Made:
+    """The vectors of texts as the table `vectors`."""
     embedder = open_embedder(work)
     counts: dict[str, int] = {}
     try:

@@ -29,7 +29,8 @@ from memory.vectors import Doubles, Rows
 
 K1 = 1.2
 """SQLite's."""
-_CHUNKS = pa.schema({"first": pa.int64(), "last": pa.int64(), "text": pa.string()})
+_COLUMNS: dict[str, pa.DataType] = {"first": pa.int64(), "last": pa.int64(), "text": pa.string()}
+_CHUNKS = pa.schema(_COLUMNS)
 
 
 class OpenClaw(TurnKeeper[OpenClawSettings]):

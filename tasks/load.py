@@ -115,7 +115,6 @@ def questions_table(conversations: Conversations) -> pa.Table:
             "options": list(q.options) or None,
             "accepted": list(q.accepted) or None,
             "contains": list(q.contains) or None,
-            "contains": list(q.contains) or None,
         }
         for q in conversations.questions
     ]
@@ -195,7 +194,6 @@ def questions_of(questions: pa.Table) -> list[Question]:
             preamble=row["preamble"],
             options=tuple(row["options"] or ()),
             accepted=tuple(row["accepted"] or ()),
-            contains=tuple(row["contains"] or ()),
             contains=tuple(row["contains"] or ()),
         )
         for row in questions.to_pylist()

@@ -37,6 +37,7 @@ class PhraseGraph:
         self.phrases: dict[str, int] = {}
         self.facts: dict[Triple, int] = {}
         self.said: list[tuple[int, int]] = []
+        self.passage_vectors = LocatedVectors(dimensions)
         self.phrase_vectors = LocatedVectors(dimensions)
         self.fact_vectors = LocatedVectors(dimensions)
         self.synonyms = Synonyms(settings.synonymy)
@@ -48,17 +49,17 @@ class PhraseGraph:
         facts = dict.fromkeys(listed)
         return [p for p in phrases if p not in self.phrases], [f for f in facts if f not in self.facts]
 
-    def add(self, triples: Sequence[Sequence[Triple]], embedded: Embedded, first: int) -> None:
+    def add(self, triples: Sequence[Sequence[Triple]], embedded: Embedded) -> None:
         """Add passages, each with the triples that it states.
 
         Args:
             triples: By passage.
-            embedded: Holds, from row `first` on, the vectors of the phrases that are `unknown`, then of the facts.
-            first: See `embedded`.
+            embedded: Vectors of the passages, then of the phrases that are `unknown`, then of the facts that are.
         """
         phrases, facts = self.unknown(triple for passage in triples for triple in passage)
+        first, compared = len(triples), len(self.phrase_vectors)
         between, end = first + len(phrases), first + len(phrases) + len(facts)
-        compared = len(self.phrase_vectors)
+        self.passage_vectors.extend(self.passages, embedded, range(first))
         self.phrase_vectors.extend(len(self.phrases), embedded, range(first, between))
         self.fact_vectors.extend(len(self.facts), embedded, range(between, end))
         self.phrases |= {phrase: place for place, phrase in enumerate(phrases, len(self.phrases))}

@@ -52,14 +52,25 @@ class LocatedVectors:
         return pa.table({"position": positions, "vector": vector_column(self.index.matrix)})
 
     @classmethod
-    def from_table(cls, table: pa.Table, dimensions: int) -> Self:
-        """The vectors of a table.
+    def from_table(cls, table: pa.Table, dimensions: int, size: int) -> Self:
+        """The vectors of a table, of members of a list of that size.
 
         Raises:
-            ValueError: If a vector is not finite, zero, or of another length.
+            ValueError: If a vector is not finite, zero, or of another length, or its place is not in the list.
         """
         located = cls(dimensions)
         for vector in vectors_of(table, dimensions):
             located.index.add(vector)
         located._places = [int(place) for place in table.column("position").to_numpy()]
+        check_places(located.places, size)
         return located
+
+
+def check_places(places: Places, size: int) -> None:
+    """Verify that places are in a list of that size.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    if ((places < 0) | (places >= size)).any():
+        raise ValueError(f"a place is not among the {size} that there are")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from memory.errors import BadInput
 from memory.hipporag.graph import PhraseGraph
-from memory.hipporag.located import LocatedVectors
+from memory.hipporag.located import LocatedVectors, check_places
 from memory.hipporag.settings import HippoRAGSettings
 
 _PHRASES = pa.schema({"phrase": pa.string()})
@@ -17,11 +17,10 @@ _FACTS = pa.schema({"subject": pa.string(), "relation": pa.string(), "object": p
 _SAID = pa.schema([("passage", pa.int64()), ("fact", pa.int64())])
 _SYNONYM: dict[str, pa.DataType] = {"phrase": pa.int64(), "other": pa.int64(), "cosine": pa.float64()}
 _SYNONYMS = pa.schema(_SYNONYM)
-NAMES = frozenset({"phrases", "facts", "said", "synonyms", "phrase_vectors", "fact_vectors"})
 
 
 def to_tables(graph: PhraseGraph) -> dict[str, pa.Table]:
-    """The tables `NAMES`; a number is the place of a passage, phrase or fact, in the order they came."""
+    """The graph as tables; a number in them is the place of a passage, phrase or fact, in the order they came."""
     facts = list(zip(*graph.facts, strict=True)) or [(), (), ()]
     said = list(zip(*graph.said, strict=True)) or [(), ()]
     pairs = (*graph.synonyms.pairs.T, graph.synonyms.cosines)
@@ -30,6 +29,7 @@ def to_tables(graph: PhraseGraph) -> dict[str, pa.Table]:
         "facts": _table(facts, _FACTS),
         "said": _table(said, _SAID),
         "synonyms": _table(pairs, _SYNONYMS),
+        "passage_vectors": graph.passage_vectors.table(),
         "phrase_vectors": graph.phrase_vectors.table(),
         "fact_vectors": graph.fact_vectors.table(),
     }
@@ -38,7 +38,7 @@ def to_tables(graph: PhraseGraph) -> dict[str, pa.Table]:
 def from_tables(
     tables: Mapping[str, pa.Table], dimensions: int, settings: HippoRAGSettings, passages: int
 ) -> PhraseGraph:
-    """The graph of the tables `NAMES`, over so many passages.
+    """The graph that tables came from, over so many passages.
 
     Raises:
         BadInput: If they do not fit one another.
@@ -52,8 +52,11 @@ def from_tables(
             for place, row in enumerate(tables["facts"].to_pylist())
         }
         graph.said = [(row["passage"], row["fact"]) for row in tables["said"].to_pylist()]
-        graph.phrase_vectors = LocatedVectors.from_table(tables["phrase_vectors"], dimensions)
-        graph.fact_vectors = LocatedVectors.from_table(tables["fact_vectors"], dimensions)
+        graph.passage_vectors = LocatedVectors.from_table(tables["passage_vectors"], dimensions, passages)
+        graph.phrase_vectors = LocatedVectors.from_table(
+            tables["phrase_vectors"], dimensions, len(graph.phrases)
+        )
+        graph.fact_vectors = LocatedVectors.from_table(tables["fact_vectors"], dimensions, len(graph.facts))
         pairs = tables["synonyms"]
         graph.synonyms.pairs = np.stack(
             [pairs["phrase"].to_numpy(), pairs["other"].to_numpy()], axis=1
@@ -71,19 +74,14 @@ def _table(columns: object, schema: pa.Schema) -> pa.Table:
 
 
 def _check(graph: PhraseGraph) -> None:
-    """Verify that every number is the place of something.
+    """Verify that what the tables number is there.
 
     Raises:
-        ValueError: If one is not.
+        KeyError: If a fact has a phrase that is not.
+        ValueError: If a number is too high or negative.
     """
     graph.ends()
     passages, facts = np.array(graph.said, np.intp).reshape(-1, 2).T
-    for name, places, size in (
-        ("passage", passages, graph.passages),
-        ("fact", facts, len(graph.facts)),
-        ("phrase", graph.synonyms.pairs, len(graph.phrases)),
-        ("phrase", graph.phrase_vectors.places, len(graph.phrases)),
-        ("fact", graph.fact_vectors.places, len(graph.facts)),
-    ):
-        if ((places < 0) | (places >= size)).any():
-            raise ValueError(f"there is no {name} of a number that is named")
+    check_places(passages, graph.passages)
+    check_places(facts, len(graph.facts))
+    check_places(graph.synonyms.pairs.ravel(), len(graph.phrases))

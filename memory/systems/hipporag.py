@@ -16,7 +16,7 @@ from memory.errors import CallFailed
 from memory.extraction import Extraction
 from memory.hipporag import tables as stored_graph
 from memory.hipporag.graph import PhraseGraph
-from memory.hipporag.located import LocatedVectors, Places
+from memory.hipporag.located import Places
 from memory.hipporag.seeding import min_max, passage_seeds, phrase_seeds
 from memory.hipporag.settings import HIPPORAG_PROFILES, HippoRAGSettings
 from memory.hipporag.triples import Triple, triples_of
@@ -64,7 +64,6 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
 
     def __init__(self, settings: HippoRAGSettings, models: Models) -> None:
         super().__init__(settings, models)
-        self.vectors = LocatedVectors(models.embedder.dimensions)
         self.graph = PhraseGraph(models.embedder.dimensions, settings)
         self._walked: _Walked | None = None
 
@@ -83,9 +82,7 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
             CallRefused: If no further call may be made; the memory is unchanged.
         """
         embedded = self.models.embedder.embed(self.texts(session, extractions))
-        count = len(session.turns)
-        self.vectors.extend(len(self.turns), embedded, range(count))
-        self.graph.add([_triples(turn.id, extractions) for turn in session.turns], embedded, count)
+        self.graph.add([_triples(turn.id, extractions) for turn in session.turns], embedded)
         self._walked = None
         super().remember(session, extractions)
 
@@ -106,7 +103,7 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
         embedded = self.models.embedder.embed([query.text])
         if embedded.failures:
             raise CallFailed(f"the question could not be embedded: {embedded.failures[0]}", final=False)
-        ranking = self._ranked(query.text, self.vectors.index.unit(embedded.vectors[0]))
+        ranking = self._ranked(query.text, self.graph.passage_vectors.index.unit(embedded.vectors[0]))
         return [self._recalled(ranking, words) for words in sizes]
 
     def _recalled(self, ranking: _Ranking, words: int | None) -> Recall:
@@ -126,22 +123,28 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
 
     def _ranked(self, question: str, vector: Vectors) -> _Ranking:
         """All turns by their Personalized PageRank; by similarity where no fact serves the question."""
-        flags = ["turns_without_vector"] * (len(self.vectors) < len(self.turns))
+        passages = self.graph.passage_vectors
+        flags = ["turns_without_vector"] * (len(passages) < len(self.turns))
         kept, failed = self._kept_facts(question, vector)
         flags += ["filter_failed"] * failed
-        if not any(kept.values()):
-            rows, values = self.vectors.index.nearest(vector, len(self.vectors))
-            return _Ranking(self.vectors.places[rows], values, (*flags, "dense_fallback"))
+        seeds = self._seeds(kept, vector) if kept else np.zeros(0)
+        if not seeds.any():
+            rows, values = passages.index.nearest(vector, len(passages))
+            return _Ranking(passages.places[rows], values, (*flags, "dense_fallback"))
+        rank = self._walk().diffusion.rank(seeds, damping=self.settings.damping)
+        scores = rank[: len(self.turns)]
+        order = np.argsort(-scores, kind="stable")
+        return _Ranking(order, scores[order], tuple(flags))
+
+    def _seeds(self, kept: Mapping[int, float], vector: Vectors) -> Doubles:
+        """What each passage and each phrase weighs as a seed, by the facts that are kept and the question's vector."""
         walked = self._walk()
         facts = [(walked.ends[fact], score) for fact, score in kept.items()]
         phrases = phrase_seeds(facts, walked.passages_of, self.settings.phrases)
-        cosines = self.vectors.cosines(vector)
-        count, weight = len(self.turns), self.settings.passage_weight
-        passages = passage_seeds(cosines, self.vectors.places, count, weight)
-        rank = walked.diffusion.rank(np.concatenate([passages, phrases]), damping=self.settings.damping)
-        scores = rank[:count]
-        order = np.argsort(-scores, kind="stable")
-        return _Ranking(order, scores[order], tuple(flags))
+        found = self.graph.passage_vectors
+        weight = self.settings.passage_weight
+        passages = passage_seeds(found.cosines(vector), found.places, len(self.turns), weight)
+        return np.concatenate([passages, phrases])
 
     def _kept_facts(self, question: str, vector: Vectors) -> tuple[dict[int, float], bool]:
         """The facts that serve a question, each with its normalised score, and whether the filter has failed."""
@@ -183,8 +186,8 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
         return Size(len(self.turns) + len(self.graph.phrases), edges, nbytes)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The tables `turns` and `vectors`, and those of the graph."""
-        return {**super().tables(), "vectors": self.vectors.table(), **stored_graph.to_tables(self.graph)}
+        """The table `turns`, and those of the graph."""
+        return {**super().tables(), **stored_graph.to_tables(self.graph)}
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: HippoRAGSettings, models: Models) -> Self:
@@ -194,9 +197,9 @@ class HippoRAG(TurnKeeper[HippoRAGSettings]):
             BadInput: If they do not fit one another.
         """
         system = super().from_tables(tables, settings, models)
-        dimensions = models.embedder.dimensions
-        system.vectors = LocatedVectors.from_table(tables["vectors"], dimensions)
-        system.graph = stored_graph.from_tables(tables, dimensions, settings, len(system.turns))
+        system.graph = stored_graph.from_tables(
+            tables, models.embedder.dimensions, settings, len(system.turns)
+        )
         return system
 
 

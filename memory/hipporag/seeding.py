@@ -11,7 +11,7 @@ from memory.vectors import Doubles
 
 
 def min_max(scores: Doubles) -> Doubles:
-    """Scores brought between 0 and 1; where all are equal, all are 1."""
+    """Scores brought between 0 and 1; where all are equal, all are 1, so that a fact alone can be a seed."""
     if not len(scores):
         return scores
     low, high = float(scores.min()), float(scores.max())

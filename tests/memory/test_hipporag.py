@@ -204,6 +204,14 @@ def test_the_context_shows_the_best_and_provenance_ranks_the_rest() -> None:
     assert (little.context, none.context) == ("I teach.", "")
 
 
+def test_it_is_as_large_as_its_turns_and_phrases_containments_triples_and_synonyms() -> None:
+    again = ("I teach there.", [TEACHES])
+    alike = {"tea": ("lugano", 0.9)}
+    size = memory_of([*TURNS, again], WrittenEmbedder(NEAR, alike)).size()
+    assert (size.items, size.edges) == (4 + 5, 4 * 2 + 3 + 1)
+    assert size.bytes > 0
+
+
 def test_what_is_known_is_not_embedded_again() -> None:
     embedder = WrittenEmbedder(NEAR)
     memory = memory_of(TURNS, embedder)

@@ -101,12 +101,12 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
 
     def _over_graph(self, query: Query) -> tuple[Doubles, bool]:
         """The score of each note over the graph, and whether the question's tags are missing."""
-        tags = self._tags_of(query)
+        tags = self.tags_of(query)
         graph = self.graph()
         scores = graph.scores(graph.seeds(self._words_asked(query.text, tags or NO_TAGS)))
         return scores, tags is None
 
-    def _tags_of(self, query: Query) -> Slots | None:
+    def tags_of(self, query: Query) -> Slots | None:
         """The question's tags, times with the dates that they mean on the day it is asked; none if replies failed."""
         try:
             tags: Slots = self.models.chat.ask(five_ws.question_request(query.text), five_ws.read).value

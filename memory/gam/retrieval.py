@@ -36,7 +36,8 @@ def rank(
     """Rank utterances for a question.
 
     The topics nearest to it and those linked to them are entered, and with them the buffer; their utterances are ranked
-    by relevance times boosts, equal ones in their order.
+    by relevance times boosts, equal ones in their order. GAM's relevance is the probability of a cross-encoder [S], for
+    which the cosine stands in where that is above 0, and without an event graph that of the topic.
 
     Args:
         graph: The memory.
@@ -45,33 +46,37 @@ def rank(
         question: Its text.
         asked: When it is asked, where that is known.
     """
-    near = np.maximum(graph.topic_cosines(query), 0.0)
-    topics = reached_topics(graph, settings, query, near)
+    said = np.maximum(graph.utterance_cosines(query), 0.0)
+    near = _topic_similarity(graph, settings, query, said)
+    topics = _reached_topics(graph, settings, near)
     places = _entered(graph, settings, topics)
-    relevance = _relevance(graph, settings, query, near)
+    relevance = said if settings.event_graph else _of_topics(graph, near)
     scores = relevance[places]
     if settings.multi_factor and settings.event_graph:
         scores = scores * _boosts(graph, settings, Cues(question, asked, _speakers(graph)), topics, places)
-        scores = _beside_neighbours(graph, settings.neighbour_share, places, scores)
     reached = _sorted(places, scores)
     missing = max(0, settings.ranked - len(reached))
     rest = np.setdiff1d(np.arange(len(graph.utterances)), places)
     return Ranking(tuple(topics), reached, _sorted(rest, relevance[rest] - 1.0)[:missing])
 
 
-def reached_topics(graph: TwoLayers, settings: GamSettings, query: Vectors, near: Doubles) -> list[int]:
-    """The nearest topics and those one link away, by similarity, equal ones by number; all where there are no topics.
+def _topic_similarity(graph: TwoLayers, settings: GamSettings, query: Vectors, said: Doubles) -> Doubles:
+    """Of each topic, from 0 to 1; `said` is that of each utterance."""
+    near = np.maximum(graph.topic_cosines(query), 0.0)
+    if settings.topic_similarity == "best_utterance" and graph.topics:
+        firsts = [topic.first for topic in graph.topics]
+        near = np.maximum(near, np.maximum.reduceat(said[: graph.active.start], firsts))
+    return near
 
-    Args:
-        graph: The memory.
-        settings: Its settings.
-        query: The question's vector.
-        near: Similarity of each topic, at least 0.
-    """
+
+def _reached_topics(graph: TwoLayers, settings: GamSettings, near: Doubles) -> list[int]:
+    """The nearest topics and those one link away, best first, equal ones by number; all where none are made."""
+    order: list[int] = np.lexsort((np.arange(len(near)), -near)).tolist()
     if not settings.topics:
-        return list(range(len(graph.topics)))
-    top = [number for number, _ in graph.nearest_topics(query, settings.top_topics)]
-    return sorted({*top, *graph.linked(top)}, key=lambda number: (-near[number], number))
+        return order
+    top = order[: settings.top_topics]
+    entered = {*top, *graph.linked(top)}
+    return [number for number in order if number in entered]
 
 
 def _entered(graph: TwoLayers, settings: GamSettings, topics: Sequence[int]) -> np.ndarray:
@@ -82,13 +87,8 @@ def _entered(graph: TwoLayers, settings: GamSettings, topics: Sequence[int]) -> 
     return np.sort(np.asarray(places, np.intp))
 
 
-def _relevance(graph: TwoLayers, settings: GamSettings, query: Vectors, near: Doubles) -> Doubles:
-    """Of every utterance, from 0 to 1: its cosine where that is above 0; without an event graph its topic's.
-
-    GAM takes the probability of a cross-encoder [S], for which a cosine stands in.
-    """
-    if settings.event_graph:
-        return np.maximum(graph.utterance_cosines(query), 0.0)
+def _of_topics(graph: TwoLayers, near: Doubles) -> Doubles:
+    """Of every utterance, the similarity of its topic; 0 in the buffer."""
     relevance = np.zeros(len(graph.utterances))
     for topic, similarity in zip(graph.topics, near, strict=True):
         relevance[topic.first : topic.end] = similarity
@@ -113,19 +113,6 @@ def confidences(graph: TwoLayers, topics: Sequence[int]) -> Mapping[int, float]:
     """Of each topic reached that is linked to another one reached, the surest such link."""
     among = set(topics)
     return {number: sure for number, sure in graph.linked(topics).items() if number in among}
-
-
-def _beside_neighbours(graph: TwoLayers, share: float, places: np.ndarray, scores: Doubles) -> Doubles:
-    """Scores of which none is below a share of that of a neighbour in time or cause, before this is done."""
-    if not share:
-        return scores
-    before = dict(zip(places.tolist(), scores.tolist(), strict=True))
-    after = dict(before)
-    for ends in (*graph.next_in_time(), *graph.causes):
-        for here, there in (ends, ends[::-1]):
-            if here in before:
-                after[here] = max(after[here], share * before[there])
-    return np.array([after[place] for place in places.tolist()])
 
 
 def _sorted(places: np.ndarray, scores: Doubles) -> tuple[tuple[int, float], ...]:

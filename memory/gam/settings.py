@@ -36,7 +36,7 @@ class GamSettings(BaseModel):
     # Encoding: the event progression graph
     session_order: Literal["file", "date"] = "date"
     """The order in which whoever feeds the memory gives it sessions (open; ours)."""
-    text: TextForm = "dated"
+    text: TextForm = "spoken"
     """How an utterance is embedded and counted (open; ours)."""
     show_dates: bool = True
     """Whether the context shows each utterance's session date (open; ours)."""
@@ -49,10 +49,13 @@ class GamSettings(BaseModel):
     # Consolidation: the topic associative network
     nearest_topics: int = Field(5, ge=1)
     """With how many topics a new one is compared [S]."""
-    link_threshold: float = Field(0.3, ge=0, le=1)
+    link_threshold: float = Field(0.5, ge=0, le=1)
     """Tau: a link is kept if its confidence is above it (its value is open; ours)."""
 
     # Retrieval
+    topic_similarity: Literal["summary", "best_utterance"] = "best_utterance"
+    """What of a topic is compared with the question (open; ours): its summary, which leaves out most of what was said,
+    or that and its utterances, of which the nearest decides."""
     top_topics: int = Field(5, ge=1)
     """How many topics are entered by similarity, before their neighbours (k is open; ours)."""
     time_boost: float = Field(1.4, ge=1)
@@ -62,8 +65,6 @@ class GamSettings(BaseModel):
     confidence_boost: float = Field(1.2, ge=1)
     """Factor of an utterance whose topic is linked to another reached one with confidence 1 [S]; less confidence gives
     as much less of it (open; ours)."""
-    neighbour_share: float = Field(0.0, ge=0, lt=1)
-    """What an utterance has at least of the score of its best neighbour in the event graph (open; ours)."""
     max_words: int | None = Field(1_000, ge=1)
     """Most words of the context: about the 1,370 tokens that a query is said to take [S]; none shows all that is
     reached."""
@@ -73,6 +74,7 @@ class GamSettings(BaseModel):
 
 BUILDING_FIELDS = frozenset(
     {
+        "event_graph",
         "consolidation",
         "topics",
         "session_order",
@@ -83,9 +85,9 @@ BUILDING_FIELDS = frozenset(
         "link_threshold",
     }
 )
-"""Settings that matter when a memory is built, beside `event_graph`, without which nothing stays in the buffer."""
+"""Settings that matter when a memory is built; without `event_graph` nothing stays in the buffer at the end."""
 
-_PUBLISHED: Mapping[str, Any] = {"session_order": "file", "text": "spoken"}
+_PUBLISHED: Mapping[str, Any] = {"session_order": "file", "topic_similarity": "summary"}
 GAM_PROFILES: Mapping[str, Mapping[str, Any]] = {
     "published": _PUBLISHED,
     "improved": {},

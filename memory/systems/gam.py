@@ -16,7 +16,7 @@ from memory.gam.construction import Builder
 from memory.gam.graph import TwoLayers
 from memory.gam.packing import packed, ranked_turns, summary_line, utterance_line
 from memory.gam.retrieval import Ranking, rank
-from memory.gam.settings import GAM_PROFILES, GamSettings
+from memory.gam.settings import BUILDING_FIELDS, GAM_PROFILES, GamSettings
 from memory.models import ChatRequest
 from memory.prompts import gam_boundary, gam_links, gam_topic
 from memory.protocol import Models, Recall, Size, Source
@@ -35,6 +35,7 @@ class Gam:
     needs_extractions: ClassVar[bool] = False
     asks: ClassVar[frozenset[str]] = frozenset({"builder", "embedder"})
     sees_evidence: ClassVar[bool] = False
+    built_by: ClassVar[frozenset[str]] = BUILDING_FIELDS
     prompts: ClassVar[tuple[ChatRequest, ...]] = (
         gam_boundary.request(()),
         gam_topic.request(()),

@@ -64,6 +64,13 @@ def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def memories_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of memories that leave tables of their own."""
+    folder = tmp_path_factory.mktemp("memories")
+    return run_in_loop(folder, conditions=conditions("none", "gam"), limit=2, resamples=200).folder
+
+
+@pytest.fixture(scope="session")
 def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     data = own_folder(folder / "data", questions=False)

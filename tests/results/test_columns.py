@@ -112,10 +112,15 @@ def published(run: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_what_runs_leave_is_what_is_documented(
-    representation_run: Path, forgetting_run: Path, own_run: Path, arena_run: Path, association_run: Path
+    representation_run: Path,
+    forgetting_run: Path,
+    own_run: Path,
+    arena_run: Path,
+    association_run: Path,
+    memories_run: Path,
 ) -> None:
     left = set()
-    for run in (representation_run, forgetting_run, own_run, arena_run, association_run):
+    for run in (representation_run, forgetting_run, own_run, arena_run, association_run, memories_run):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))

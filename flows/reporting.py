@@ -20,6 +20,7 @@ from flows.association_report import print_association
 from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
+from flows.ranking_report import print_ranking
 from flows.remarks import print_remarks
 from flows.switches_report import print_switches
 from flows.waterfall_report import print_waterfall
@@ -27,6 +28,7 @@ from memory.errors import BadInput
 from results import history_sizes, rendering
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
+from tasks.ranking_study import RankingStudy
 from tasks.runs import Run, read_run
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ def print_run(folder: Path) -> None:
     console.print(Text.assemble((run.study.study, "bold"), f" on {run.variant}"))
     if (folder / "history_sizes.parquet").exists():
         print_table(_sizes(folder))
-    if run.asks:
+    if isinstance(run.study, RankingStudy):
+        print_ranking(folder, run.study.benchmark)
+    elif run.asks:
         print_tables(folder)
     if isinstance(run.study, ForgettingStudy):
         print_forgetting(folder)

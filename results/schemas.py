@@ -230,7 +230,7 @@ TABLES: dict[str, pa.Schema] = {
     "waterfall": WATERFALL,
 }
 
-VOLATILE = frozenset({"latency_ms", "at", "call", "attempt", "memory_bytes"})
+VOLATILE = frozenset({"latency_ms", "build_ms", "at", "call", "attempt", "memory_bytes"})
 
 
 def vectors(dimensions: int) -> pa.Schema:

@@ -11,12 +11,14 @@ from memory.errors import BadInput
 from results.rendering import plain
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
+from tasks.ranking_study import RankingStudy
 from tasks.study import Study
 
 KINDS: dict[str, type[Study]] = {
     "representation": Study,
     "forgetting": ForgettingStudy,
     "association": AssociationStudy,
+    "ranking": RankingStudy,
 }
 
 

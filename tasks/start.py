@@ -36,6 +36,8 @@ from tasks.models.prices import list_prices
 from tasks.parameters import THRESHOLDS, parameters
 from tasks.plan import Plan
 from tasks.publish import publish, publish_verdicts
+from tasks.ranking_plan import RankingPlan
+from tasks.ranking_study import RankingStudy
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
@@ -118,6 +120,8 @@ def _kind_of_plan(study: Study) -> type[Plan]:
         return ForgettingPlan
     if isinstance(study, AssociationStudy):
         return AssociationPlan
+    if isinstance(study, RankingStudy):
+        return RankingPlan
     return ExplainedPlan if study.explain else Plan
 
 

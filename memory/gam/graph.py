@@ -16,7 +16,6 @@ import numpy as np
 from memory import tokens
 from memory.models import Vectors
 from memory.systems.turns import StoredTurn
-from memory.tokens import sendable
 from memory.vectors import Doubles, VectorIndex
 
 
@@ -117,7 +116,7 @@ class TwoLayers:
         if vector is not None:
             row = self.topic_vectors.add(vector)
             self._topic_of_row.append(len(self.topics))
-        self.topics.append(Topic(first, end, sendable(summary), row))
+        self.topics.append(Topic(first, end, summary, row))
         self.causes += causes
         return len(self.topics) - 1
 

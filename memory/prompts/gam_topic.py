@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
 from memory.prompts.gam_boundary import Said, as_input, lines
+from memory.prompts.material import flat
 from memory.reply import read_json, records
 
 MAX_TOKENS = 500
@@ -75,7 +76,7 @@ def read(text: str) -> TopicReply:
     value = read_json(text)
     if not isinstance(value, dict) or not isinstance(value.get("summary"), str):
         raise ValueError("the reply has no text `summary`")
-    summary = " ".join(value["summary"].split())[:SUMMARY_CHARACTERS]
+    summary = flat(value["summary"])[:SUMMARY_CHARACTERS]
     return TopicReply(summary=summary, causes=records(value.get("causes"), CauseReply)[:MOST_CAUSES])
 
 

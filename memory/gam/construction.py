@@ -45,10 +45,11 @@ class Builder:
         texts = [held.text(self.settings.text) for held in turns]
         embedded = self.embedder.embed(texts)
         for place, (held, text) in enumerate(zip(turns, texts, strict=True)):
-            if self._is_due(held, session.position, text):
-                self._turn_over(held, text)
+            size = tokens.count(text)
+            if self._is_due(held, session.position, size):
+                self._turn_over(held, size)
             vector = None if place in embedded.failures else embedded.vectors[place]
-            self.graph.append(held, session.position, text, vector)
+            self.graph.append(held, session.position, size, vector)
 
     def consolidate(self, end: int) -> None:
         """Make the buffer's utterances before a place one topic, and link it.
@@ -76,11 +77,11 @@ class Builder:
 
     # When the buffer is turned over
 
-    def _is_due(self, coming: StoredTurn, sitting: int, text: str) -> bool:
+    def _is_due(self, coming: StoredTurn, sitting: int, size: int) -> bool:
         """Whether the coming turn finds a session's end, a pause, or no room."""
         if not self.graph.active:
             return False
-        if self._is_full(text):
+        if self._is_full(size):
             return True
         if self.settings.consolidation == "fixed" or not self.settings.topics:
             return False
@@ -91,16 +92,16 @@ class Builder:
             return False
         return (coming.time - last.held.time).total_seconds() >= 3600 * self.settings.pause_hours
 
-    def _is_full(self, text: str) -> bool:
-        return self.graph.buffered + tokens.count(text) > self.settings.buffer_tokens
+    def _is_full(self, size: int) -> bool:
+        return self.graph.buffered + size > self.settings.buffer_tokens
 
-    def _turn_over(self, coming: StoredTurn, text: str) -> None:
+    def _turn_over(self, coming: StoredTurn, size: int) -> None:
         """Consolidate what lies before each change of subject, and whatever leaves no room for the coming turn."""
         if self.settings.consolidation == "semantic_shift" and self.settings.topics:
             first = self.graph.active.start
             for start in self._starts(coming):
                 self.consolidate(first + start)
-        if self.graph.active and self._is_full(text):
+        if self.graph.active and self._is_full(size):
             self.consolidate(self.graph.active.stop)
 
     def _starts(self, coming: StoredTurn) -> list[int]:

@@ -13,10 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from memory import tokens
 from memory.models import Vectors
 from memory.systems.turns import StoredTurn
 from memory.vectors import Doubles, VectorIndex
+
+_TOGETHER = 8_192
+"""Vectors that are compared at once in double precision, so that a large store is never copied as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class TwoLayers:
         links: Confidence of the links between topics, by their numbers, the lower first.
         vectors: Of utterances, by row.
         topic_vectors: Of topics, by row.
+        speakers: Everybody who has spoken.
     """
 
     def __init__(self, dimensions: int) -> None:
@@ -77,6 +80,7 @@ class TwoLayers:
         self.links: dict[tuple[int, int], float] = {}
         self.vectors = VectorIndex(dimensions)
         self.topic_vectors = VectorIndex(dimensions)
+        self.speakers: set[str] = set()
         self._topic_of_row: list[int] = []
 
     # The event graph
@@ -91,10 +95,11 @@ class TwoLayers:
         """Tokens of the buffer."""
         return sum(self.utterances[place].tokens for place in self.active)
 
-    def append(self, held: StoredTurn, sitting: int, text: str, vector: Vectors | None) -> None:
+    def append(self, held: StoredTurn, sitting: int, tokens: int, vector: Vectors | None) -> None:
         """Put an utterance at the end of the buffer."""
         row = None if vector is None else self.vectors.add(vector)
-        self.utterances.append(Utterance(held, sitting, tokens.count(text), row))
+        self.utterances.append(Utterance(held, sitting, tokens, row))
+        self.speakers.add(held.turn.speaker)
 
     def next_in_time(self) -> Iterator[tuple[int, int]]:
         """The temporal edges: from each utterance to the next of its event graph."""
@@ -152,7 +157,8 @@ class TwoLayers:
 
 def _by_row(vectors: VectorIndex, rows: list[int | None], query: Vectors) -> Doubles:
     found = np.zeros(len(rows))
-    known = {place: row for place, row in enumerate(rows) if row is not None}
-    if known:
-        found[list(known)] = vectors.exact(list(known.values()), query)
+    known = [(place, row) for place, row in enumerate(rows) if row is not None]
+    for start in range(0, len(known), _TOGETHER):
+        places, some = zip(*known[start : start + _TOGETHER], strict=True)
+        found[list(places)] = vectors.exact(some, query)
     return found

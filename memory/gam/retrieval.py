@@ -53,7 +53,7 @@ def rank(
     relevance = said if settings.event_graph else _of_topics(graph, near)
     scores = relevance[places]
     if settings.multi_factor and settings.event_graph:
-        scores = scores * _boosts(graph, settings, Cues(question, asked, _speakers(graph)), topics, places)
+        scores = scores * _boosts(graph, settings, Cues(question, asked, graph.speakers), topics, places)
     reached = _sorted(places, scores)
     missing = max(0, settings.ranked - len(reached))
     rest = np.setdiff1d(np.arange(len(graph.utterances)), places)
@@ -93,10 +93,6 @@ def _of_topics(graph: TwoLayers, near: Doubles) -> Doubles:
     for topic, similarity in zip(graph.topics, near, strict=True):
         relevance[topic.first : topic.end] = similarity
     return relevance
-
-
-def _speakers(graph: TwoLayers) -> set[str]:
-    return {utterance.held.turn.speaker for utterance in graph.utterances}
 
 
 def _boosts(

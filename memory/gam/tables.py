@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from memory.conversation import Turn
 from memory.errors import BadInput
-from memory.gam.graph import TwoLayers, Utterance
+from memory.gam.graph import TwoLayers
 from memory.models import Vectors
 from memory.systems.turns import StoredTurn
 from memory.tables import vector_column, vector_type, vectors_of
@@ -118,8 +118,7 @@ def _restore_utterances(graph: TwoLayers, table: pa.Table) -> None:
     for row, vector in zip(table.drop_columns(["vector"]).to_pylist(), vectors, strict=True):
         turn = Turn(row["turn"], row["role"], row["speaker"], row["text"], row["caption"])
         held = StoredTurn(turn, row["session"], row["time"])
-        place = graph.vectors.add(vector) if vector.any() else None
-        graph.utterances.append(Utterance(held, row["session_position"], row["tokens"], place))
+        graph.append(held, row["session_position"], row["tokens"], _vector(vector))
 
 
 def _restore_topics(graph: TwoLayers, table: pa.Table, topic_of: list[int | None]) -> None:

@@ -91,10 +91,9 @@ class Gam:
     def _recalled(self, found: Ranking, words: int | None) -> Recall:
         """A ranking as a context of at most so many words."""
         shown = packed(self.graph, self.settings, found, words)
-        unseen = any(utterance.row is None for utterance in self.graph.utterances)
         flags = {
             "replies_failed": self.builder.failed > 0,
-            "turns_without_vector": unseen,
+            "turns_without_vector": len(self.graph.vectors) < len(self.graph.utterances),
             "trimmed": shown.turns < len(found.reached),
             "nothing_found": not shown.items,
         }

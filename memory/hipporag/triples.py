@@ -2,7 +2,8 @@
 
 HippoRAG 2 has a language model read every passage for open triples. The project's shared extraction is just that: its
 edges name two titled nodes and a relation, and it depends on the turn alone. So this system buys no extraction of its
-own, and differs from other systems over the same extraction in its graph and retrieval alone.
+own, and differs from other systems over the same extraction in its graph and retrieval alone. Offline, the extractor
+`every-noun-phrase` is nearer to open triples than `noun-phrases`, which takes a few nodes of a turn.
 """
 
 from __future__ import annotations

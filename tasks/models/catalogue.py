@@ -22,7 +22,7 @@ OFFLINE = {
 """The offline model for each role."""
 STATIC = "static"
 """The embedder whose token vectors are distilled from MiniLM: thousands of turns a second, for very large stores."""
-OTHERS = {"extractor": ("locomo-observations",), "embedder": (STATIC,)}
+OTHERS = {"extractor": ("every-noun-phrase", "locomo-observations"), "embedder": (STATIC,)}
 """Further offline models, by role."""
 
 # Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,

@@ -10,7 +10,13 @@ from memory.errors import BadInput
 Inputs = Mapping[str, str]
 
 # Raised whenever a procedure would reply differently to the same inputs: it is part of the call's id.
-VERSIONS = {"noun-phrases": "1", "locomo-observations": "1", "extractive": "2", "lexical": "3"}
+VERSIONS = {
+    "noun-phrases": "1",
+    "every-noun-phrase": "1",
+    "locomo-observations": "1",
+    "extractive": "2",
+    "lexical": "3",
+}
 
 _EXTRACTING = {
     "extract": "extractor:extract_turn",
@@ -25,6 +31,11 @@ _EXTRACTING = {
 }
 _PROCEDURES: Mapping[str, Mapping[str, str]] = {
     "noun-phrases": {**_EXTRACTING, "concept_facts": "concept_facts:stated"},
+    "every-noun-phrase": {
+        **_EXTRACTING,
+        "extract": "extractor:extract_all",
+        "concept_facts": "concept_facts:stated",
+    },
     "locomo-observations": {**_EXTRACTING, "concept_facts": "concept_facts:observed"},
     "extractive": {"answer": "answerer:answer_request"},
     "lexical": {"judge": "judge:judge_request", "key_facts": "key_facts:reward"},
@@ -36,6 +47,7 @@ class OfflineChat:
     """One of the offline models.
 
     `noun-phrases` extracts, names query entities, filters facts and repairs, `extractive` answers, `lexical` judges;
+    `every-noun-phrase` is `noun-phrases` with a node for all phrases of a turn, where that takes a few;
     `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states.
 
     Raises:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from memory.prompts.five_ws import SLOTS
 from memory.taggraph.fill import LEAST_FILLED, filled
-from memory.taggraph.notes import Note, from_table
+from memory.taggraph.notes import from_table
 from memory.taggraph.vocabulary import Vocabulary, Words
 
 TOP = 5
@@ -19,29 +19,49 @@ TOP = 5
 Cause = Literal["no_tags_asked", "missing_tag", "other_vocabulary", "outranked"]
 CAUSES: tuple[Cause, ...] = ("no_tags_asked", "missing_tag", "other_vocabulary", "outranked")
 
+_COUNTED = ("there", "worded", "unextracted", "unsaid")
+_TEXT: pa.DataType = pa.string()
+_NUMBER: pa.DataType = pa.int64()
+_SHARE: pa.DataType = pa.float64()
+_COUNTS: dict[str, pa.DataType] = dict.fromkeys(_COUNTED, _NUMBER)
+_FILL: dict[str, pa.DataType] = {
+    **{"condition": _TEXT, "slot": _TEXT, "notes": _NUMBER},
+    **{"filled": _SHARE, "tags": _SHARE, "evaluated": pa.bool_()},
+}
+FILL = pa.schema(_FILL)
+MISSES = pa.schema({**dict.fromkeys(("condition", "question", "side", "cause"), _TEXT), **_COUNTS})
+CAUSE_COUNTS = pa.schema(
+    {
+        **dict.fromkeys(("condition", "side", "cause"), _TEXT),
+        **{"questions": _NUMBER, "share": _SHARE},
+        **_COUNTS,
+    }
+)
+
 PRINTED: Mapping[str, float] = {"adaptive": 0.844, "notes_bm25": 0.867, "openclaw": 0.880}
 """MRR on LongMemEval-S as the abstract prints it, by arm. It does not say with which model notes were extracted,
 whether sessions or turns are ranked, or of how many questions it is the mean."""
 
 
-def printed_table(ours: Mapping[str, float]) -> pd.DataFrame:
-    """A row an arm that the abstract has a figure for, then one for each other of ours, in order.
+def printed_table(ranking: pd.DataFrame, systems: Mapping[str, str]) -> pd.DataFrame:
+    """Our figures on LongMemEval-S beside the abstract's: a row a side and arm that it has a figure for, if we ran it.
 
-    Columns: arm, `printed_mrr` (the abstract's, read and not measured here), `mrr` (ours), `difference`.
+    Columns: side, condition, `printed_mrr` (read in the abstract, not measured), `session_mrr`, `turn_mrr` (ours).
 
     Args:
-        ours: Our own MRR on LongMemEval-S by arm.
+        ranking: As `results.ranking_tables.ranking` gives it.
+        systems: The system of each condition. An arm of TAGGRAPH's family is told by its condition's usual name.
     """
-    arms = list(dict.fromkeys((*PRINTED, *ours)))
-    table = pd.DataFrame(
-        {
-            "arm": arms,
-            "printed_mrr": pd.Series([PRINTED.get(arm) for arm in arms], dtype="float64"),
-            "mrr": pd.Series([ours.get(arm) for arm in arms], dtype="float64"),
-        }
-    )
-    table["difference"] = table["mrr"] - table["printed_mrr"]
-    return table
+    arms = {f"taggraph-{arm}" if arm != "openclaw" else arm: mrr for arm, mrr in PRINTED.items()}
+    family = ("taggraph", "openclaw")
+    named = ranking["condition"].isin([n for n, system in systems.items() if n in arms and system in family])
+    ours = ranking[named & (ranking["metric"] == "mrr")]
+    rows: list[dict[str, Any]] = []
+    for (side, condition), own in ours.groupby(["side", "condition"], sort=False):
+        means = own.set_index("unit")["mean"]
+        measured = {f"{unit}_mrr": float(means[unit]) for unit in ("session", "turn")}
+        rows.append({"side": side, "condition": condition, "printed_mrr": arms[str(condition)], **measured})
+    return pd.DataFrame(rows, columns=["side", "condition", "printed_mrr", "session_mrr", "turn_mrr"])
 
 
 def fill_table(notes: pa.Table, slots: Sequence[str] = SLOTS) -> pd.DataFrame:
@@ -51,13 +71,13 @@ def fill_table(notes: pa.Table, slots: Sequence[str] = SLOTS) -> pd.DataFrame:
     number; `evaluated`, whether an arm that walks this slot, or these slots, is: from a share of 0.2 on.
 
     Args:
-        notes: Tables `notes` of memories, with or without a column `history`.
+        notes: The tables `notes` of memories.
         slots: What the arm walks.
 
     Raises:
-        BadInput: If the table has other columns.
+        BadInput: If the table lacks a column.
     """
-    read = _notes(notes)
+    read = from_table(notes)
     asked = [note for note in read if note.status != "blank"]
     rows = []
     for name, of in (*((slot, (slot,)) for slot in SLOTS), ("walked", tuple(slots))):
@@ -80,24 +100,24 @@ def missed_table(
 ) -> pd.DataFrame:
     """Why evidence was missed: a row for each question of whose evidence no turn is among the first five.
 
-    Columns: question; `cause`; and how many of the question's tags are, on the notes of its evidence, `there`, `worded`
-    otherwise (a tag shares a word), `unextracted` (the turns say all of its words, their notes do not), and `unsaid`
-    (nor do the turns). A tag is looked for in every slot; words are compared as the vocabulary has them.
+    Columns: question; side; `cause`; and how many of the question's tags are, on the notes of its evidence, `there`,
+    `worded` otherwise (a tag shares a word), `unextracted` (the turns say all of its words, their notes do not), and
+    `unsaid` (nor do the turns). A tag is looked for in every slot; words are compared as the vocabulary has them.
 
     The cause is `no_tags_asked` if the question has no tags; `outranked` if one of its tags is there, and yet other
     turns came first; `other_vocabulary` if none is there and one is worded otherwise; else `missing_tag`.
 
     Args:
-        questions: Columns question, `turns` (recalled, best first), `evidence`, and the question's tags by slot.
-            Questions without evidence are passed over.
+        questions: Columns question, side, `turns` (recalled, best first), `evidence`, and the question's tags by
+            slot. Questions without evidence are passed over.
         notes: As in `fill_table`.
         said: The words of turns by id; only those of evidence are needed.
         vocabulary: That of the arm.
 
     Raises:
-        BadInput: If the notes have other columns.
+        BadInput: If the notes lack a column.
     """
-    by_turn = {note.turn: note for note in _notes(notes)}
+    by_turn = {note.turn: note for note in from_table(notes)}
     rows = []
     for row in questions.to_dict("records"):
         evidence = list(row["evidence"])
@@ -105,12 +125,12 @@ def missed_table(
             continue
         held = [by_turn[turn] for turn in evidence if turn in by_turn]
         spoken = frozenset(word for turn in evidence for word in vocabulary.words(said.get(turn, "")))
-        counts = dict.fromkeys(("there", "worded", "unextracted", "unsaid"), 0)
+        counts = dict.fromkeys(_COUNTED, 0)
         theirs = {vocabulary.words(value) for note in held for slot in SLOTS for value in note.values(slot)}
         for words in {vocabulary.words(tag) for slot in SLOTS for tag in row[slot]} - {()}:
             counts[_found(words, theirs, spoken)] += 1
-        rows.append({"question": row["question"], "cause": _cause(counts), **counts})
-    return pd.DataFrame(rows, columns=["question", "cause", "there", "worded", "unextracted", "unsaid"])
+        rows.append({"question": row["question"], "side": row["side"], "cause": _cause(counts), **counts})
+    return pd.DataFrame(rows, columns=["question", "side", "cause", *_COUNTED])
 
 
 def _found(words: Words, theirs: set[Words], spoken: frozenset[str]) -> str:
@@ -131,15 +151,16 @@ def _cause(counts: Mapping[str, int]) -> Cause:
 
 
 def causes_table(missed: pd.DataFrame) -> pd.DataFrame:
-    """A row a cause: how many missed questions it has, its share of them, and its tags' counts summed up."""
+    """A row a side and cause: how many missed questions it has, its share of them, and their tags' counts summed up.
+
+    The first rows are of all sides together.
+    """
     rows: list[dict[str, Any]] = []
-    for cause in CAUSES:
-        own = missed[missed["cause"] == cause]
-        sums = {name: int(own[name].sum()) for name in ("there", "worded", "unextracted", "unsaid")}
-        share = len(own) / len(missed) if len(missed) else 0.0
-        rows.append({"cause": cause, "questions": len(own), "share": share, **sums})
+    for side in ("all", *dict.fromkeys(missed["side"])):
+        of_side = missed if side == "all" else missed[missed["side"] == side]
+        for cause in CAUSES:
+            own = of_side[of_side["cause"] == cause]
+            share = len(own) / len(of_side) if len(of_side) else 0.0
+            sums = {name: int(own[name].sum()) for name in _COUNTED}
+            rows.append({"side": side, "cause": cause, "questions": len(own), "share": share, **sums})
     return pd.DataFrame(rows)
-
-
-def _notes(table: pa.Table) -> list[Note]:
-    return from_table(table.drop_columns(["history"]) if "history" in table.column_names else table)

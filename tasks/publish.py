@@ -42,6 +42,7 @@ _ONE_FILE = (
     "associate",
     "arena",
     "rank",
+    "five_ws",
     "rank_tables",
 )
 

@@ -15,6 +15,7 @@ from results.paper_tables import PaperTable
 from results.ranking import RANKS
 from results.split import side
 from results.tables import from_rows
+from results.taggraph import printed_table
 from tasks.bootstrap import PAPER_TEXT
 from tasks.load import loaded
 from tasks.ranking_stores import can_be_ranked
@@ -51,6 +52,8 @@ def make(work: Work) -> Made:
         "ranking_costs": ranking_tables.ranking_costs(whole),
         "ranking_sizes": ranking_tables.ranking_sizes(ranks, **sampling),
     }
+    if params["benchmark"] == "longmemeval-s" and len(tables["ranking"]):
+        tables["ranking_printed"] = printed_table(tables["ranking"], params["conditions"])
     made = {
         name: pa.Table.from_pandas(table, preserve_index=False)
         for name, table in tables.items()
@@ -99,4 +102,4 @@ def _fate(question: Question, benchmark: str, asked_side: str) -> str:
     return "asked" if asked_side in ("all", own) else "other_side"
 
 
-STAGE = Stage("rank_tables", 1, make)
+STAGE = Stage("rank_tables", 2, make)

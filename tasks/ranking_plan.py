@@ -11,7 +11,7 @@ from memory.conversation import Question
 from memory.systems import find
 from results.schemas import QUESTIONS
 from results.split import side
-from tasks import embed, extract, load, merge, rank, rank_tables
+from tasks import embed, extract, five_ws, load, merge, rank, rank_tables
 from tasks.benchmarks.limits import sample
 from tasks.context import declared, own_prompts_hash, query_prompt_hash
 from tasks.execute import Execute
@@ -45,7 +45,7 @@ class Asking:
 class RankingPlan(Plan):
     """Walks the ranking study."""
 
-    STAGES = tuple(step.STAGE for step in (load, extract, embed, merge, rank, rank_tables))
+    STAGES = tuple(step.STAGE for step in (load, extract, embed, merge, rank, five_ws, rank_tables))
 
     def __init__(self, folder: Path, run: Run, execute: Execute, *, retry_failed: bool = False) -> None:
         super().__init__(folder, run, execute, retry_failed=retry_failed)
@@ -59,16 +59,20 @@ class RankingPlan(Plan):
         loaded = base["load"]
         asked = self._asked(loaded)
         batches = self._batched(loaded, asked)
+        read: list[Work] = []
         if self._ranking.store == "together":
             whole = Asking("together", tuple(batches), tuple(question.id for question in asked))
             works = [self._rank(c, whole, base, {}) for c in self._study.conditions]
         else:
             merges = self._merges(base, batches)
+            tagged = [c for c in self._study.conditions if c.system == "taggraph"]
+            read = [self._five_ws(c, batches, asked, base, merges) for c in tagged]
             askings = [*self._whole(batches, asked), *self._sized(batches, asked)]
             works = [
                 self._rank(c, asking, base, merges) for c in self._study.conditions for asking in askings
             ]
         ranks = self._stage(rank.STAGE, works)
+        self._stage(five_ws.STAGE, read)
         self._stage(rank_tables.STAGE, [self._tables(loaded, ranks)])
         return ranks
 
@@ -173,6 +177,22 @@ class RankingPlan(Plan):
         return self._work(
             rank.STAGE, f"{condition.name}-{asking.name}", params, self._inputs(system, asking, base, built)
         )
+
+    def _five_ws(
+        self, condition: Condition, batches: list[Batch], asked: Sequence[Question], base: Made, merges: Made
+    ) -> Work:
+        """A work that reads the notes of a condition."""
+        everyone = Batch("all", tuple(name for batch in batches for name in batch.histories), 0)
+        params = self._memory_params(condition, everyone)
+        system = find(condition.system)
+        params["models"] |= declared(self._study.models, "query")
+        params |= {
+            "query_prompt": own_prompts_hash(system),
+            "benchmark": self._study.benchmark,
+            "questions": [question.id for question in asked],
+        }
+        built = {f"merge-{batch.name}": merges[f"{condition.name}-{batch.name}"] for batch in batches}
+        return self._work(five_ws.STAGE, f"{condition.name}-all", params, {"load": base["load"], **built})
 
     def _inputs(self, system: Any, asking: Asking, base: Made, built: Artefact | None) -> Made:
         inputs = dict(base) if system.needs_extractions and built is None else {"load": base["load"]}

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from memory.conversation import Query, Session
 from memory.diffusion import Doubles
-from memory.errors import BadInput, CallFailed
+from memory.errors import CallFailed
 from memory.extraction import Extraction
+from memory.graph import in_utc
 from memory.lexical import LexicalIndex
 from memory.models import ChatRequest, Vectors
 from memory.prompts import five_ws
@@ -19,6 +20,7 @@ from memory.prompts.extraction import spoken_text
 from memory.prompts.five_ws import SLOTS, Slots
 from memory.protocol import Models, Size
 from memory.systems.searching import Scores, TurnSearcher
+from memory.systems.turns import to_table
 from memory.taggraph import notes as stored_notes
 from memory.taggraph.fill import LEAST_FILLED, filled
 from memory.taggraph.graph import TagGraph
@@ -71,7 +73,8 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
             else:
                 read[turn.id] = reply.value, "ok"
         sitting = self.notes[-1].session + 1 if self.notes else 0
-        day = session.date.date() if session.date else None
+        time = in_utc(session.date)
+        day = time.date() if time else None
         super().remember(session, extractions)
         self.notes += [
             Note(turn.id, sitting, day, *read.get(turn.id, (NO_TAGS, "blank"))) for turn in session.turns
@@ -155,18 +158,16 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
         return Size(len(self.turns), edges, super().size().bytes + stored_notes.to_table(self.notes).nbytes)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The tables `turns` and `notes`."""
-        return {**super().tables(), "notes": stored_notes.to_table(self.notes)}
+        """The table `notes`: the turns, each with its note."""
+        return {"notes": stored_notes.beside(to_table(self.turns), self.notes)}
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pa.Table], settings: TagGraphSettings, models: Models) -> Self:
-        """The memory of the tables `turns` and `notes`.
+        """The memory of the table `notes`.
 
         Raises:
-            BadInput: If they do not fit one another.
+            BadInput: If it is of another form.
         """
-        system = super().from_tables(tables, settings, models)
+        system = super().from_tables({"turns": tables["notes"]}, settings, models)
         system.notes = stored_notes.from_table(tables["notes"])
-        if [note.turn for note in system.notes] != [held.turn.id for held in system.turns]:
-            raise BadInput("the memory's notes are not those of its turns; build it again")
         return system

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time
 from typing import Literal
 
 import pyarrow as pa
@@ -57,43 +57,50 @@ def dated(values: Iterable[str], day: date | None) -> list[str]:
 
 _TAGS: pa.DataType = pa.list_(pa.field("element", pa.string()))
 _COLUMNS: dict[str, pa.DataType] = {
-    "turn": pa.string(),
-    "session": pa.int64(),
-    "day": pa.date32(),
+    "sitting": pa.int64(),
     "status": pa.string(),
     **dict.fromkeys(SLOTS, _TAGS),
 }
-NOTES = pa.schema(_COLUMNS)
-"""One row a turn that was heard, in order."""
+_OF_TURNS: dict[str, pa.DataType] = {"id": pa.string(), "time": pa.timestamp("us", tz="UTC")}
+NOTES = pa.schema({**_OF_TURNS, **_COLUMNS})
+"""One row a turn that was heard, in order; `id` is the turn's, `time` its session's."""
 
 
 def to_table(notes: Sequence[Note]) -> pa.Table:
     """Notes as a table, in order."""
     columns: dict[str, list[object]] = {
-        "turn": [note.turn for note in notes],
-        "session": [note.session for note in notes],
-        "day": [note.day for note in notes],
+        "id": [note.turn for note in notes],
+        "time": [datetime.combine(note.day, time(), UTC) if note.day else None for note in notes],
+        "sitting": [note.session for note in notes],
         "status": [note.status for note in notes],
         **{slot: [list(note.tags[slot]) for note in notes] for slot in SLOTS},
     }
     return pa.table(columns, schema=NOTES)
 
 
+def beside(turns: pa.Table, notes: Sequence[Note]) -> pa.Table:
+    """A table of turns with the notes of these in further columns."""
+    written = to_table(notes)
+    for name in _COLUMNS:
+        turns = turns.append_column(NOTES.field(name), written[name])
+    return turns
+
+
 def from_table(table: pa.Table) -> list[Note]:
-    """The notes of a table.
+    """The notes of a table, which may have columns of other things.
 
     Raises:
-        BadInput: If it has other columns.
+        BadInput: If it lacks a column of the notes.
     """
-    if table.schema.names != NOTES.names:
-        raise BadInput("the memory's table of notes has other columns; build it again")
+    if missing := set(NOTES.names) - set(table.column_names):
+        raise BadInput(f"the memory's table of notes lacks the column {min(missing)}; build it again")
     return [
         Note(
-            row["turn"],
-            row["session"],
-            row["day"],
+            row["id"],
+            row["sitting"],
+            row["time"].date() if row["time"] else None,
             {slot: tuple(row[slot]) for slot in SLOTS},
             row["status"],
         )
-        for row in table.to_pylist()
+        for row in table.select(NOTES.names).to_pylist()
     ]

@@ -13,7 +13,6 @@ import pytest
 from memory.errors import CallRefused
 from memory.prompts.five_ws import MAX_TOKENS
 from memory.systems.taggraph import TagGraphMemory
-from memory.taggraph.notes import from_table
 from results.taggraph import fill_table
 from tasks.models.catalogue import BUNDLES
 from tests.flows.fake_llm import in_the_place_of_providers, kind_of, reply
@@ -50,7 +49,6 @@ def test_offline_every_arm_recalls_and_the_notes_of_all_are_the_same(tmp_path: P
     assert all(table.equals(notes[0]) for table in notes)
     filled = fill_table(notes[0]).set_index("slot")
     assert filled.loc["walked", "evaluated"]
-    assert len(from_table(notes[0].drop_columns(["history"]))) == notes[0].num_rows
 
 
 def test_five_arms_cost_one_call_a_distinct_turn_and_one_a_question_within_the_cap(
@@ -91,6 +89,31 @@ def test_a_run_that_was_stopped_in_the_middle_of_its_notes_buys_none_of_them_twi
     assert run(tmp_path, "localized", "adaptive").run.status == "complete"
     again = [r.user for r in server.requests if "messages" in r.body and kind_of(r) == "five_ws"]
     assert again and not bought.intersection(again)
+
+
+def test_the_ranking_study_builds_the_notes_of_all_arms_once_and_says_how_full_they_are_and_what_missed_evidence_lacks(
+    tmp_path: Path,
+) -> None:
+    arms = conditions(*(f"taggraph:{arm}" for arm in ("localized", "adaptive", "notes_bm25")))
+    sparse = {"system": "taggraph", "name": "why-alone", "settings": {"slots": ["why"]}}
+    made = run_in_loop(
+        tmp_path, study="ranking", conditions=[*arms, sparse], resamples=100, sized_questions=0
+    )
+    assert made.made["merge"] == ["taggraph-localized-0000"]
+    assert set(made.table("ranks")["status"]) == {"ok"}
+    fill = made.table("five_ws_fill").set_index(["condition", "slot"])
+    assert fill.loc[("taggraph-adaptive", "walked"), "evaluated"]
+    assert not fill.loc[("why-alone", "walked"), "evaluated"]
+    misses, ranks, turns = made.table("five_ws_misses"), made.table("ranks"), made.table("turns")
+    said = turns[turns["history"].isin(ranks["history"]) & (turns["text"].str.strip() != "")]
+    assert set(fill["notes"]) == {len(said)}
+    for condition in ("taggraph-localized", "taggraph-adaptive", "why-alone"):
+        own = ranks[(ranks["condition"] == condition) & (ranks["turn_recall_5"] == 0)]
+        assert set(misses[misses["condition"] == condition]["question"]) == set(own["question"])
+    assert not len(misses[misses["condition"] == "taggraph-notes_bm25"])
+    causes = made.table("five_ws_causes")
+    whole = causes[causes["side"] == "all"].groupby("condition")["questions"].sum()
+    assert whole.to_dict() == misses.groupby("condition").size().to_dict()
 
 
 def test_the_arms_are_built_by_no_setting_but_the_order_of_sessions() -> None:

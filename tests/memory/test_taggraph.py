@@ -196,11 +196,11 @@ def test_arms_come_back_from_one_anothers_tables_and_rank_as_if_they_had_built_t
     assert {note.session for note in back.notes} == {0, 1, 2}
 
 
-def test_notes_of_other_turns_are_refused() -> None:
-    tables = memory().tables()
+def test_a_table_without_notes_is_refused() -> None:
     made = memory()
-    with pytest.raises(BadInput, match="build it again"):
-        TagGraphMemory.from_tables({**tables, "notes": tables["notes"].slice(1)}, made.settings, made.models)
+    tables = {"notes": made.tables()["notes"].drop_columns(["why"])}
+    with pytest.raises(BadInput, match="lacks the column why; build it again"):
+        TagGraphMemory.from_tables(tables, made.settings, made.models)
 
 
 def test_tags_from_the_conversation_are_data_whatever_they_hold() -> None:

@@ -67,7 +67,7 @@ def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def memories_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of memories that leave tables of their own."""
     folder = tmp_path_factory.mktemp("memories")
-    return run_in_loop(folder, conditions=conditions("none", "gam"), limit=2, resamples=200).folder
+    return run_in_loop(folder, conditions=conditions("none", "gam", "taggraph"), limit=2, resamples=200).folder
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ SAID = {
 def asked(question: str, evidence: list[str], turns: list[str] = (), **tags: Any) -> dict[str, Any]:  # type: ignore[assignment]
     return {
         "question": question,
+        "side": "rest",
         "evidence": evidence,
         "turns": list(turns),
         **{slot: tags.get(slot, []) for slot in SLOTS},
@@ -47,13 +48,50 @@ def test_a_miss_is_told_by_what_became_of_the_questions_tags_on_its_evidence() -
         asked("untagged", ["h#0.2"]),
     )
     assert table.set_index("question").to_dict("index") == {
-        "outranked": {"cause": "outranked", "there": 1, "worded": 0, "unextracted": 0, "unsaid": 1},
-        "worded": {"cause": "other_vocabulary", "there": 0, "worded": 1, "unextracted": 0, "unsaid": 0},
-        "unextracted": {"cause": "missing_tag", "there": 0, "worded": 0, "unextracted": 1, "unsaid": 0},
-        "unsaid": {"cause": "missing_tag", "there": 0, "worded": 0, "unextracted": 0, "unsaid": 2},
-        "untagged": {"cause": "no_tags_asked", "there": 0, "worded": 0, "unextracted": 0, "unsaid": 0},
+        "outranked": {
+            "side": "rest",
+            "cause": "outranked",
+            "there": 1,
+            "worded": 0,
+            "unextracted": 0,
+            "unsaid": 1,
+        },
+        "worded": {
+            "side": "rest",
+            "cause": "other_vocabulary",
+            "there": 0,
+            "worded": 1,
+            "unextracted": 0,
+            "unsaid": 0,
+        },
+        "unextracted": {
+            "side": "rest",
+            "cause": "missing_tag",
+            "there": 0,
+            "worded": 0,
+            "unextracted": 1,
+            "unsaid": 0,
+        },
+        "unsaid": {
+            "side": "rest",
+            "cause": "missing_tag",
+            "there": 0,
+            "worded": 0,
+            "unextracted": 0,
+            "unsaid": 2,
+        },
+        "untagged": {
+            "side": "rest",
+            "cause": "no_tags_asked",
+            "there": 0,
+            "worded": 0,
+            "unextracted": 0,
+            "unsaid": 0,
+        },
     }
-    causes = causes_table(table).set_index("cause")
+    both = causes_table(table)
+    assert list(both["side"]) == ["all"] * 4 + ["rest"] * 4
+    causes = both[both["side"] == "rest"].set_index("cause")
     assert list(causes["questions"]) == [1, 2, 1, 1]
     assert causes.loc["missing_tag", "unextracted"] == 1 and causes["share"].sum() == pytest.approx(1)
 
@@ -71,7 +109,7 @@ def test_only_questions_with_evidence_and_none_of_it_among_the_first_five_are_mi
 def test_where_nothing_is_missed_every_cause_counts_none() -> None:
     causes = causes_table(missed())
     assert list(causes["cause"]) == list(CAUSES)
-    assert causes.drop(columns="cause").to_numpy().sum() == 0
+    assert causes.drop(columns=["side", "cause"]).to_numpy().sum() == 0
 
 
 def test_evidence_whose_turn_has_no_note_holds_nothing() -> None:
@@ -80,8 +118,7 @@ def test_evidence_whose_turn_has_no_note_holds_nothing() -> None:
 
 
 def test_fill_rates_are_told_slot_by_slot_and_for_what_an_arm_walks() -> None:
-    with_history = NOTES.add_column(0, "history", pa.array(["h"] * NOTES.num_rows))
-    table = fill_table(with_history, ["who", "where"]).set_index("slot")
+    table = fill_table(NOTES, ["who", "where"]).set_index("slot")
     assert list(table.index) == [*SLOTS, "walked"]
     assert (table.loc["what", "filled"], table.loc["what", "tags"]) == (0.5, 0.5)
     assert bool(table.loc["walked", "evaluated"]) and table.loc["walked", "filled"] == 0.25
@@ -90,9 +127,26 @@ def test_fill_rates_are_told_slot_by_slot_and_for_what_an_arm_walks() -> None:
         fill_table(pa.table({"turn": ["x"]}))
 
 
-def test_printed_figures_stand_beside_ours_and_an_arm_that_either_lacks_has_none() -> None:
-    table = printed_table({"notes_bm25": 0.8, "localized": 0.7}).set_index("arm")
-    assert list(table.index) == ["adaptive", "notes_bm25", "openclaw", "localized"]
-    assert table.loc["notes_bm25", "difference"] == pytest.approx(0.8 - 0.867)
-    assert table["mrr"].isna().tolist() == [True, False, True, False]
-    assert table["printed_mrr"].isna().tolist() == [False, False, False, True]
+def test_printed_figures_stand_beside_those_of_the_same_arms_that_were_run() -> None:
+    figures = [
+        ("all", "taggraph-notes_bm25", "session", "mrr", 0.8),
+        ("all", "taggraph-notes_bm25", "turn", "mrr", 0.6),
+        ("all", "taggraph-notes_bm25", "turn", "recall_5", 0.9),
+        ("rest", "taggraph-notes_bm25", "session", "mrr", 0.7),
+        ("rest", "taggraph-notes_bm25", "turn", "mrr", 0.5),
+        ("all", "openclaw", "session", "mrr", 0.85),
+        ("all", "openclaw", "turn", "mrr", 0.55),
+        ("all", "taggraph-localized", "session", "mrr", 0.75),
+        ("all", "taggraph-adaptive", "session", "mrr", 0.1),
+    ]
+    ranking = pd.DataFrame(figures, columns=["side", "condition", "unit", "metric", "mean"])
+    systems = {
+        **{"taggraph-notes_bm25": "taggraph", "openclaw": "openclaw", "taggraph-localized": "taggraph"},
+        "taggraph-adaptive": "bm25",  # another system of that name
+    }
+    assert printed_table(ranking, systems).to_numpy().tolist() == [
+        ["all", "taggraph-notes_bm25", 0.867, 0.8, 0.6],
+        ["rest", "taggraph-notes_bm25", 0.867, 0.7, 0.5],
+        ["all", "openclaw", 0.880, 0.85, 0.55],
+    ]
+    assert printed_table(ranking, {}).empty

@@ -78,7 +78,7 @@ def test_notes_come_back_from_their_table(notes: list[Note]) -> None:
 
 def test_a_table_of_other_columns_is_refused() -> None:
     with pytest.raises(BadInput, match="build it again"):
-        from_table(pa.table({"turn": ["h#0.0"]}))
+        from_table(pa.table({"id": ["h#0.0"]}))
 
 
 def test_the_fill_rate_is_the_share_of_spoken_turns_that_have_a_tag_in_the_slots() -> None:

@@ -100,4 +100,4 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     }
 
 
-STAGE = Stage("recall", 3, make)
+STAGE = Stage("recall", 4, make)

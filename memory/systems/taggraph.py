@@ -52,6 +52,7 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
         self._vocabulary = Vocabulary(settings.normalisation)
         self._graph: TagGraph | None = None
         self._index: LexicalIndex | None = None
+        self._faults: tuple[str, ...] | None = None
 
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
         """Keep the turns of a session, and the notes that the builder makes of them.
@@ -79,7 +80,7 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
         self.notes += [
             Note(turn.id, sitting, day, *read.get(turn.id, (NO_TAGS, "blank"))) for turn in session.turns
         ]
-        self._graph = self._index = None
+        self._graph = self._index = self._faults = None
 
     def found(self, query: Query) -> Scores:
         """The score of each turn: that of its note.
@@ -94,13 +95,19 @@ class TagGraphMemory(TurnSearcher[TagGraphSettings]):
         """
         over_graph = self.settings.retrieval == "graph"
         scores, failed = self._over_graph(query) if over_graph else (self._by_words(query.text), False)
-        flags = {
-            "no_seeds": not scores.any(),
-            "query_failed": failed,
-            "notes_failed": any(note.status == "failed" for note in self.notes),
-            "slots_under_20": filled(self.notes, self.settings.slots) < LEAST_FILLED,
-        }
-        return Scores(scores, flags=tuple(name for name, up in flags.items() if up))
+        own = {"no_seeds": not scores.any(), "query_failed": failed}
+        flags = (*(name for name, up in own.items() if up), *self._faults_of_notes())
+        return Scores(scores, flags=flags)
+
+    def _faults_of_notes(self) -> tuple[str, ...]:
+        """The flags that every recall has until another session is heard."""
+        if self._faults is None:
+            faults = {
+                "notes_failed": any(note.status == "failed" for note in self.notes),
+                "slots_under_20": filled(self.notes, self.settings.slots) < LEAST_FILLED,
+            }
+            self._faults = tuple(name for name, up in faults.items() if up)
+        return self._faults
 
     def _over_graph(self, query: Query) -> tuple[Doubles, bool]:
         """The score of each note over the graph, and whether the question's tags are missing."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import block_array, csr_array
 
 from memory.diffusion import Diffusion, Doubles
+from memory.ranking import best_first
 from memory.taggraph.notes import Note
 from memory.taggraph.settings import TagGraphSettings
 from memory.taggraph.vocabulary import Vocabulary, Words
@@ -121,7 +122,7 @@ class TagGraph:
         found = _product(self._to_tags, seeds)
         total = found
         for hop in range(1, self._settings.hops):
-            best = np.argsort(-found, kind="stable")[: self._settings.frontier]
+            best = best_first(found, self._settings.frontier)
             best = best[found[best] > 0]
             parted = np.zeros_like(found)
             parted[best] = found[best] / self._note_total[best]

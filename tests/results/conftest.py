@@ -67,7 +67,9 @@ def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def memories_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of memories that leave tables of their own."""
     folder = tmp_path_factory.mktemp("memories")
-    return run_in_loop(folder, conditions=conditions("none", "gam", "taggraph"), limit=2, resamples=200).folder
+    return run_in_loop(
+        folder, conditions=conditions("none", "gam", "taggraph"), limit=2, resamples=200
+    ).folder
 
 
 @pytest.fixture(scope="session")
@@ -75,3 +77,12 @@ def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     data = own_folder(folder / "data", questions=False)
     return run_in_loop(folder, data=data, benchmark="own", conditions=conditions("flat", "graph")).folder
+
+
+@pytest.fixture(scope="session")
+def ranking_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    arms = conditions("bm25", "flat", "graph")
+    folder = tmp_path_factory.mktemp("ranking")
+    return run_in_loop(
+        folder, study="ranking", conditions=arms, limit=6, sizes=[10, 20], sized_questions=4, resamples=200
+    ).folder

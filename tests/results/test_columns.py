@@ -15,6 +15,7 @@ from memory.forgetting.passes import FORGETTING
 from results import schemas
 from results.arena import SLOPES, STEPS
 from results.columns import GRAPHS, documented
+from results.ranking import RANKS
 from results.storage import SCHEMA as STORAGE
 from results.switches import BUDGET_ROWS, SWITCH_ROWS
 from results.taggraph import CAUSE_COUNTS, FILL, MISSES
@@ -26,6 +27,7 @@ from tasks.hubs import ROWS as HUB_ROWS
 from tasks.ingest import GROWTH
 from tasks.models.ledger import SCHEMA as CALLS
 from tasks.models.pace_history import SCHEMA as PACE
+from tasks.rank_tables import LEFT_OUT
 from tasks.words import WORDS
 
 DECLARED = {
@@ -45,6 +47,8 @@ DECLARED = {
     "five_ws_misses": MISSES,
     "five_ws_causes": CAUSE_COUNTS,
     "words": WORDS,
+    "ranks": RANKS,
+    "ranking_left_out": LEFT_OUT,
     "hubs": HUBS,
     "hub_rows": HUB_ROWS,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),
@@ -61,6 +65,7 @@ UNITS = {
     *("questions", "items", "nodes", "edges", "turns", "accesses", "queries", "pairs", "rows", "draws"),
     *(
         "requests",
+        "days",
         "tries",
         "sessions",
         "steps",
@@ -123,10 +128,19 @@ def test_what_runs_leave_is_what_is_documented(
     own_run: Path,
     arena_run: Path,
     association_run: Path,
+    ranking_run: Path,
     memories_run: Path,
 ) -> None:
     left = set()
-    for run in (representation_run, forgetting_run, own_run, arena_run, association_run, memories_run):
+    for run in (
+        representation_run,
+        forgetting_run,
+        own_run,
+        arena_run,
+        association_run,
+        ranking_run,
+        memories_run,
+    ):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))
@@ -146,10 +160,10 @@ def test_every_column_has_a_known_unit_and_a_sentence() -> None:
 
 
 def test_a_share_is_within_zero_and_one(
-    representation_run: Path, forgetting_run: Path, arena_run: Path, association_run: Path
+    representation_run: Path, forgetting_run: Path, arena_run: Path, association_run: Path, ranking_run: Path
 ) -> None:
     differences = {"difference", "low", "high", "lower"}
-    for run in (representation_run, forgetting_run, arena_run, association_run):
+    for run in (representation_run, forgetting_run, arena_run, association_run, ranking_run):
         for name, path in published(run):
             shares = [
                 column.name

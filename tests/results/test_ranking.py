@@ -65,7 +65,7 @@ def test_of_a_whole_ranking_every_figure_is_a_share_and_all_evidence_has_a_rank(
 
 def rows_of(condition: str, mrr: dict[str, float], size: float = math.nan, **more: object) -> pd.DataFrame:
     """Rows of the table `ranks` with one figure, everything else as it is in an easy run."""
-    base = {name: math.nan for name in FIGURES}
+    base = dict.fromkeys(FIGURES, math.nan)
     about = {
         "condition": condition,
         "type": "t",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pyarrow as pa
 from pydantic import BaseModel
 
@@ -16,7 +18,7 @@ class RecencySettings(BaseModel):
 
 class RecentWords:
     Settings = RecencySettings
-    profiles = {"published": {}}
+    profiles: ClassVar = {"published": {}}
     needs_extractions = False
     asks = frozenset()
     sees_evidence = False

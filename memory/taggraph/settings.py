@@ -90,9 +90,9 @@ TAGGRAPH_PROFILES: Mapping[str, Mapping[str, Any]] = {
     "notes_bm25": {"retrieval": "bm25"},
     "improved": {**_ADAPTIVE, "rarity": "words", "ppr_share": 0.25},
 }
-"""`published` is `localized`; `adaptive` is AdaptiveGraph, the two additions together. `improved` was chosen on questions
-for development alone: turn MRR .420 on LoCoMo and .611 on LongMemEval oracle there, where `adaptive` has .352 and .528,
-BM25 over the notes .307 and .677, and BM25 over raw turns .428 and .733."""
+"""`published` is `localized`; `adaptive` is AdaptiveGraph, the two additions together. `improved` was chosen on
+questions for development alone. Turn MRR there, on LoCoMo and LongMemEval oracle: .420 and .611; `adaptive` .352 and
+.528, BM25 over the notes .307 and .677, BM25 over raw turns .428 and .733."""
 
 OPEN: Mapping[str, tuple[Any, ...]] = {
     "normalisation": ("none", "casefold", "plural", "stem"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.prompts.five_ws import MOST_CHARACTERS, MOST_TAGS, SLOTS, FiveWsReply
@@ -19,10 +19,8 @@ _BEFORE_PLACES = frozenset(
 _BEFORE_PERSONS = frozenset(
     {"with", "by", "named", "called", "hey", "hi", "hello", "dear", "thanks", "told", "asked"}
 )
-_AUXILIARIES = frozenset(
-    {"is", "was", "has", "had", "will", "would", "can", "could", "did", "does", "should"}
-)
-_SINGLE_WHY_WORDS = 10
+_ACTING = VERBS | {"is", "was", "has", "had", "will", "would", "can", "could", "did", "does", "should"}
+_REASON_WORDS = 10
 
 _CAUSE = re.compile(
     r"\b(?:because(?: of)?|so that|in order to|due to|thanks to|since(?= (?:i|it|we|my|they|he|she)\b))\s+"
@@ -36,13 +34,18 @@ def tags_of(inputs: Mapping[str, str]) -> str:
     read = [_read(clause) for clause in clauses(inputs["text"])]
     speaker = inputs["speaker"]
     named = [speaker] if speaker.lower() not in _ROLES and any(c.of_speaker for c in read) else []
+    phrases_of: dict[str, list[Phrase]] = {"who": [], "where": [], "what": []}
+    for clause in read:
+        for phrase in clause.phrases:
+            phrases_of[_slot_of(clause, phrase)].append(phrase)
+    # Names first, then longer phrases: they single out what is meant, and only the first few are kept.
+    phrases_of["what"].sort(key=lambda phrase: -(2 * phrase.proper + min(phrase.last - phrase.first, 2)))
     found: dict[str, Iterable[str]] = {
-        "who": [*named, *_of_kind(read, _is_person)],
-        "what": _things(read),
+        **{slot: [phrase.text for phrase in own] for slot, own in phrases_of.items()},
         "when": [time for clause in read for time in clause.times],
-        "where": _of_kind(read, _is_place),
         "why": [reason for clause in read for reason in _reasons(clause)],
     }
+    found["who"] = [*named, *found["who"]]
     return FiveWsReply(**{slot: _bounded(found[slot]) for slot in SLOTS}).model_dump_json()
 
 
@@ -81,45 +84,23 @@ def _read(text: str) -> _Clause:
     return _Clause(text, tokens, phrases(text, tokens), [match.group() for match in TIME.finditer(text)])
 
 
-def _of_kind(read: list[_Clause], is_one: Callable[[_Clause, Phrase], bool]) -> Iterator[str]:
-    return (phrase.text for clause in read for phrase in clause.phrases if is_one(clause, phrase))
+def _slot_of(clause: _Clause, phrase: Phrase) -> str:
+    """Which W a phrase is: who with a word for a person or a group, where with one for a place at its end.
 
-
-def _is_place(clause: _Clause, phrase: Phrase) -> bool:
-    """Whether a phrase ends in a word for a place, or is a name after a preposition of place."""
-    if any(word.lower in _PERSONS for word in clause.own(phrase)):
-        return False
-    return clause.own(phrase)[-1].lower in _PLACES or (
-        phrase.proper and clause.before(phrase) in _BEFORE_PLACES
-    )
-
-
-def _is_person(clause: _Clause, phrase: Phrase) -> bool:
-    """Whether a phrase has a word for a person or a group, or is a name where persons stand.
-
-    These are the beginning of a clause before a verb, and after words such as `with` and `named`.
+    A name is where after a preposition of place; it is who where persons stand, which is after words such as `with` and
+    `named` and, for up to two words, before a verb. All else is what.
     """
     own = clause.own(phrase)
-    if any(word.lower.removesuffix("'s") in _PERSONS for word in own):
-        return True
-    if not own[0].text[0].isupper() or _is_place(clause, phrase):
-        return False
-    if clause.before(phrase) in _BEFORE_PERSONS or own[-1].lower.endswith("'s"):
-        return True
-    acts = clause.after(phrase) in VERBS | _AUXILIARIES
-    return acts and len(own) <= 2 and all(word.text[0].isupper() for word in own)
-
-
-def _things(read: list[_Clause]) -> list[str]:
-    """Noun phrases that are neither persons nor places: names first, then longer ones, equal ones as they are said."""
-    found = [
-        phrase
-        for clause in read
-        for phrase in clause.phrases
-        if not _is_person(clause, phrase) and not _is_place(clause, phrase)
-    ]
-    found.sort(key=lambda phrase: -(2 * phrase.proper + min(phrase.last - phrase.first, 2)))
-    return [phrase.text for phrase in found]
+    lower = [word.lower.removesuffix("'s") for word in own]
+    if not _PERSONS.isdisjoint(lower):
+        return "who"
+    before = clause.before(phrase)
+    if own[-1].lower in _PLACES or (phrase.proper and before in _BEFORE_PLACES):
+        return "where"
+    if not own[0].text[0].isupper():
+        return "what"
+    acts = len(own) <= 2 and clause.after(phrase) in _ACTING and all(word.text[0].isupper() for word in own)
+    return "who" if acts or before in _BEFORE_PERSONS or own[-1].lower.endswith("'s") else "what"
 
 
 def _reasons(clause: _Clause) -> Iterator[str]:
@@ -140,7 +121,7 @@ def _reasons(clause: _Clause) -> Iterator[str]:
 
 
 def _first_words(text: str) -> str:
-    return " ".join(text.split()[:_SINGLE_WHY_WORDS])
+    return " ".join(text.split()[:_REASON_WORDS])
 
 
 def _bounded(tags: Iterable[str]) -> list[str]:

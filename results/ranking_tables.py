@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from results.compare import shared_conversations
-from results.paper_tables import PaperTable
 from results.ranking import FIGURES
-from results.rendering import interval, number, signed
 from results.statistics import estimates, holm, paired_differences
 
 SIDES = ("all", "development", "rest")
@@ -20,10 +18,6 @@ MAIN = ("session_mrr", "session_recall_5", "turn_mrr", "turn_recall_5")
 """The figures by age and size of the store."""
 PERCENTILES = {"latency_p50_ms": 50, "latency_p95_ms": 95}
 _HYBRID = "palimpsest"
-_TITLES = {
-    "session_mrr": "session MRR", "session_recall_5": "session R@5", "turn_mrr": "turn MRR",
-    "turn_recall_5": "turn R@5", "turn_recall_10": "turn R@10", "turn_within_1000_words": "in 1,000 words",
-}  # fmt: skip
 
 
 def _by_side(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -193,50 +187,3 @@ def ranking_sizes(ranks: pd.DataFrame, **sampling: int) -> pd.DataFrame:
         lines.append(line)
     table = pd.DataFrame(lines)
     return table.sort_values(["condition", "size"], kind="stable", ignore_index=True) if len(table) else table
-
-
-def ranking_text(table: pd.DataFrame, costs: pd.DataFrame, side: str, about: str) -> PaperTable:
-    """The table that matters most: systems by quality with interval, latency, and bytes a turn."""
-    own = table[table["side"] == side]
-    by_condition = costs.set_index("condition")
-    text = []
-    for condition, rows in own.groupby("condition", sort=False):
-        cells = {f"{row['unit']}_{row['metric']}": row for row in rows.to_dict("records")}
-        shown = [_cell(cells[name]) for name in _TITLES]
-        text.append((str(condition), *shown, *_cost_cells(by_condition, str(condition))))
-    header = ("Condition", *_TITLES.values(), "recall p50 / p95, ms", "bytes a turn")
-    caption = (
-        f"How {about} is ranked, {side} questions: means with 95 % intervals and n. MRR and recall of evidence "
-        "sessions and turns; share of evidence turns within 1,000 words of context."
-    )
-    return PaperTable(f"ranking_{side}", caption, own, header, tuple(text))
-
-
-def _cell(row: Mapping[Any, Any]) -> str:
-    return f"{number(row['mean'])} {interval(row['low'], row['high'])} ({row['n']:,})"
-
-
-def _cost_cells(costs: pd.DataFrame, condition: str) -> tuple[str, str]:
-    if condition not in costs.index:
-        return "–", "–"
-    found = costs.loc[condition]
-    times = f"{found['latency_p50_ms']:.2f} / {found['latency_p95_ms']:.2f}"
-    return times, f"{found['bytes_a_turn']:,.0f}"
-
-
-def differences_text(table: pd.DataFrame, side: str) -> PaperTable:
-    """Paired differences against the best baseline as text."""
-    own = table[(table["side"] == side) & table["metric"].isin(["mrr", "recall_5", "within_1000_words"])]
-    text = []
-    for row in own.to_dict("records"):
-        star = "*" if row["p_holm"] < 0.05 else ""
-        shown = (
-            f"{signed(row['difference'])}{star} {interval(row['low'], row['high'], sign=True)} ({row['n']:,})"
-        )
-        text.append(
-            (f"{row['a']} minus {row['b']}", f"{row['unit']} {row['metric'].replace('_', ' ')}", shown)
-        )
-    caption = f"Minus the best baseline, {side} questions: paired 95 % intervals; * p below .05 after Holm."
-    return PaperTable(
-        f"ranking_differences_{side}", caption, own, ("Pair", "figure", "difference"), tuple(text)
-    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from memory.conversation import Question
-from results import ranking_tables
+from results import ranking_tables, ranking_text
 from results.paper_tables import PaperTable
 from results.ranking import RANKS
 from results.split import side
@@ -65,17 +65,22 @@ def make(work: Work) -> Made:
     return Made({**made, "paper_text": from_rows(rows, PAPER_TEXT)}, {"tables": len(made)})
 
 
-def _texts(tables: dict[str, pd.DataFrame], benchmark: str) -> list[PaperTable]:
+def _texts(tables: dict[str, pd.DataFrame], benchmark: str) -> Iterator[PaperTable]:
     ranking, costs, differences = (
         tables[name] for name in ("ranking", "ranking_costs", "ranking_differences")
     )
-    if not len(ranking):
-        return []
-    sides = list(dict.fromkeys(ranking["side"]))
-    texts = [ranking_tables.ranking_text(ranking, costs, side, f"evidence on {benchmark}") for side in sides]
-    if len(differences):
-        texts += [ranking_tables.differences_text(differences, side) for side in sides]
-    return texts
+    for shown in dict.fromkeys(ranking["side"]) if len(ranking) else ():
+        yield ranking_text.ranking_text(ranking, costs, shown, f"evidence on {benchmark}")
+        if len(differences):
+            yield ranking_text.differences_text(differences, shown)
+    written = {
+        "ranking_types": ranking_text.types_text,
+        "ranking_ages": ranking_text.ages_text,
+        "ranking_sizes": ranking_text.sizes_text,
+    }
+    for name, text in written.items():
+        if len(tables[name]):
+            yield text(tables[name])
 
 
 def _left_out(questions: Sequence[Question], benchmark: str, asked_side: str) -> pa.Table:

@@ -25,6 +25,7 @@ from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, los
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
 from tasks.draw_association import draw_association
+from tasks.draw_ranking import draw_ranking
 from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
@@ -175,6 +176,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
             draw(folder, run.study)
         if isinstance(run.study, AssociationStudy):
             draw_association(folder)
+        if isinstance(run.study, RankingStudy):
+            draw_ranking(folder)
         if switches_tables.STAGE.name in plan.made.by_stage:
             draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so

@@ -13,6 +13,7 @@ from prefect import Flow
 
 from flows.association import association
 from flows.forgetting import forgetting
+from flows.ranking import ranking
 from flows.representation import rejudge, representation
 from memory.systems import names
 from tasks.benchmarks import BENCHMARKS
@@ -77,7 +78,7 @@ def test_bounds_stand_in_the_form_and_what_belongs_together_is_a_group() -> None
 
 
 def test_parameters_are_explained_by_the_docstring_and_no_field_is_called_field() -> None:
-    for flow in (representation, forgetting, association, rejudge):
+    for flow in (representation, forgetting, association, ranking, rejudge):
         schema = form_of(flow)
         parameters = {name: field for name, field in schema["properties"].items() if name != "study"}
         assert all(field.get("description") for field in parameters.values())
@@ -87,7 +88,12 @@ def test_parameters_are_explained_by_the_docstring_and_no_field_is_called_field(
 
 def test_what_the_form_fills_in_is_a_study() -> None:
     """The UI sends every default that it has shown."""
-    kinds = ((representation, "Study"), (forgetting, "ForgettingStudy"), (association, "AssociationStudy"))
+    kinds = (
+        (representation, "Study"),
+        (forgetting, "ForgettingStudy"),
+        (association, "AssociationStudy"),
+        (ranking, "RankingStudy"),
+    )
     for flow, name in kinds:
         fields = form_of(flow)["definitions"][name]["properties"]
         shown = {field: schema["default"] for field, schema in fields.items() if "default" in schema}

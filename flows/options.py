@@ -24,7 +24,8 @@ class StudyOptions:
     study: Annotated[
         str,
         typer.Argument(
-            help="The study: representation, forgetting, association or ranking.", autocompletion=completing.studies
+            help="The study: representation, forgetting, association or ranking.",
+            autocompletion=completing.studies,
         ),
     ] = "representation"
     study_file: Annotated[

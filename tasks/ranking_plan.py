@@ -15,6 +15,7 @@ from tasks import embed, extract, five_ws, load, merge, rank, rank_tables
 from tasks.benchmarks.limits import sample
 from tasks.context import declared, own_prompts_hash, query_prompt_hash
 from tasks.execute import Execute
+from tasks.models.catalogue import ModelChoice
 from tasks.plan import QUESTIONS_A_BATCH, Batch, Plan
 from tasks.ranking_stores import can_be_ranked
 from tasks.ranking_study import RankingStudy
@@ -59,18 +60,17 @@ class RankingPlan(Plan):
         loaded = base["load"]
         asked = self._asked(loaded)
         batches = self._batched(loaded, asked)
+        conditions = (*self._ranking.conditions, *self._ranking.twins())
         read: list[Work] = []
         if self._ranking.store == "together":
             whole = Asking("together", tuple(batches), tuple(question.id for question in asked))
-            works = [self._rank(c, whole, base, {}) for c in self._study.conditions]
+            works = [self._rank(c, whole, base, {}) for c in conditions]
         else:
             merges = self._merges(base, batches)
             tagged = [c for c in self._study.conditions if c.system == "taggraph"]
             read = [self._five_ws(c, batches, asked, base, merges) for c in tagged]
             askings = [*self._whole(batches, asked), *self._sized(batches, asked)]
-            works = [
-                self._rank(c, asking, base, merges) for c in self._study.conditions for asking in askings
-            ]
+            works = [self._rank(c, asking, base, merges) for c in conditions for asking in askings]
         ranks = self._stage(rank.STAGE, works)
         self._stage(five_ws.STAGE, read)
         self._stage(rank_tables.STAGE, [self._tables(loaded, ranks)])
@@ -107,20 +107,44 @@ class RankingPlan(Plan):
     # Vectors, by batch of histories: whoever asks these reads no others
 
     def _embed(self, base: Made) -> None:
-        arms = [self._study.arm(c) for c in self._study.conditions if "embedder" in find(c.system).asks]
-        if not arms:
-            return
-        distinct = {repr((arm["system"], arm["settings"])): arm for arm in arms}
-        params = {"models": declared(self._study.models, "embedder"), "arms": list(distinct.values())}
-        takes = any(find(arm["system"]).needs_extractions for arm in arms)
-        inputs = base if takes else {"load": base["load"]}
+        study = self._ranking
         batches = self._batched(base["load"], self._asked(base["load"]))
-        works = [
-            self._work(embed.STAGE, b.name, {**params, "histories": list(b.histories)}, inputs)
-            for b in batches
-        ]
+        works = self._embeds_of(study.conditions, study.models, batches, base)
+        works += self._embeds_of(study.twins(), self._other, batches, base)
         self._embedded = {part.batch: part for part in self._stage(embed.STAGE, works)}
         self._without_vector = sum(part.counts["failed"] for part in self._embedded.values())
+
+    def _embeds_of(
+        self, conditions: Sequence[Condition], models: ModelChoice, batches: list[Batch], base: Made
+    ) -> list[Work]:
+        """A work for each batch of histories, of what the conditions embed with their embedder."""
+        arms = [self._study.arm(c) for c in conditions if "embedder" in find(c.system).asks]
+        if not arms:
+            return []
+        distinct = {repr((arm["system"], arm["settings"])): arm for arm in arms}
+        params = {"models": declared(models, "embedder"), "arms": list(distinct.values())}
+        takes = any(find(arm["system"]).needs_extractions for arm in arms)
+        inputs = base if takes else {"load": base["load"]}
+        prefix = self._vectors_of(conditions[0])
+        return [
+            self._work(embed.STAGE, prefix + b.name, {**params, "histories": list(b.histories)}, inputs)
+            for b in batches
+        ]
+
+    def _vectors_of(self, condition: Condition) -> str:
+        """What the names of works begin with that embed for a condition."""
+        return "beside-" if condition in self._ranking.twins() else ""
+
+    @property
+    def _other(self) -> ModelChoice:
+        """The study's models with the other embedder."""
+        return self._study.models.model_copy(update={"embedder": self._ranking.beside})
+
+    def _memory_params(self, condition: Condition, batch: Batch) -> dict[str, Any]:
+        params = super()._memory_params(condition, batch)
+        if self._vectors_of(condition):
+            params["models"] = {**params["models"], **declared(self._other, "embedder")}
+        return params
 
     def _merges(self, base: Made, batches: list[Batch]) -> Made:
         """Artefacts of stage `merge`, by batch of every arm: arms that are built alike share one."""
@@ -175,7 +199,10 @@ class RankingPlan(Plan):
             "seed": self._study.seed,
         }
         return self._work(
-            rank.STAGE, f"{condition.name}-{asking.name}", params, self._inputs(system, asking, base, built)
+            rank.STAGE,
+            f"{condition.name}-{asking.name}",
+            params,
+            self._inputs(condition, asking, base, built),
         )
 
     def _five_ws(
@@ -194,16 +221,18 @@ class RankingPlan(Plan):
         built = {f"merge-{batch.name}": merges[f"{condition.name}-{batch.name}"] for batch in batches}
         return self._work(five_ws.STAGE, f"{condition.name}-all", params, {"load": base["load"], **built})
 
-    def _inputs(self, system: Any, asking: Asking, base: Made, built: Artefact | None) -> Made:
+    def _inputs(self, condition: Condition, asking: Asking, base: Made, built: Artefact | None) -> Made:
+        system = find(condition.system)
         inputs = dict(base) if system.needs_extractions and built is None else {"load": base["load"]}
         if "embedder" in system.asks:
-            inputs |= {f"embed-{batch.name}": self._embedded[batch.name] for batch in asking.batches}
+            names = [self._vectors_of(condition) + batch.name for batch in asking.batches]
+            inputs |= {f"embed-{name}": self._embedded[name] for name in names}
         return inputs if built is None else {**inputs, "merge": built}
 
     def _tables(self, loaded: Artefact, ranks: Sequence[Artefact]) -> Work:
         study = self._ranking
         params = {
-            "conditions": {condition.name: condition.system for condition in study.conditions},
+            "conditions": {c.name: c.system for c in (*study.conditions, *study.twins())},
             "benchmark": study.benchmark,
             "side": study.side,
             "seed": study.seed,

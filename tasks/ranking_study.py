@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from memory.systems import find
-from tasks.models.catalogue import BUNDLES, STATIC
+from tasks.models.catalogue import BUNDLES, STATIC, embed_settings
 from tasks.study import NAMED_SPEAKERS, Condition, Study
 
 ALL = 1_000_000
@@ -22,7 +23,7 @@ BASELINES = (
     {"system": "openclaw", "name": "openclaw"},
 )
 """The default conditions: those that need no extraction."""
-_DATED = frozenset({"bm25", "fusion", "openclaw"})
+_DATED = frozenset({"bm25", "fusion", "openclaw", "palimpsest"})
 _LARGE = "longmemeval-s"
 
 
@@ -53,15 +54,26 @@ class RankingStudy(Study):
         100, ge=0, description="Of how many questions, by lot and type, such stores are made."
     )
 
+    beside: str = Field(
+        "",
+        description="Another embedder, as provider:model: systems without extraction are ranked with it, too, so that "
+        "what it loses or wins is seen.",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _with_a_table_of_vectors(cls, fields: Any) -> Any:
-        """All of LongMemEval-S is embedded by the static table, unless the study names its models."""
+        """All of LongMemEval-S is embedded by the static table, unless the study names its models.
+
+        A sample is embedded by both, so that the table's loss stands beside its figures.
+        """
         given = dict(fields) if isinstance(fields, dict) else {}
-        whole = given.get("benchmark") == _LARGE and given.get("limit") is None
-        if not whole or "models" in given:
+        if given.get("benchmark") != _LARGE or "models" in given:
             return fields
-        return {**given, "models": {**BUNDLES["offline"].model_dump(), "embedder": f"offline:{STATIC}"}}
+        static = f"offline:{STATIC}"
+        if given.get("limit") is not None:
+            return {"beside": static} | given
+        return {**given, "models": {**BUNDLES["offline"].model_dump(), "embedder": static}}
 
     @field_validator("sizes")
     @classmethod
@@ -69,6 +81,27 @@ class RankingStudy(Study):
         if any(size < 1 for size in sizes) or list(sizes) != sorted(set(sizes)):
             raise ValueError("give positive numbers of turns in rising order, none twice")
         return sizes
+
+    @field_validator("beside")
+    @classmethod
+    def _known_embedder(cls, name: str) -> str:
+        alias, _, model = name.partition(":")
+        if name and embed_settings(alias, model) is None:
+            raise ValueError(
+                f"{name}: no embedder whose dimensions are known; write provider:model@dimensions"
+            )
+        return name
+
+    def twins(self) -> tuple[Condition, ...]:
+        """The conditions that are ranked with the other embedder, too, under names that say so."""
+        if not self.beside or self.beside == self.models.embedder:
+            return ()
+        model = re.sub(r"[^a-z0-9_-]+", "-", self.beside.partition(":")[2].lower())
+        return tuple(
+            condition.model_copy(update={"name": f"{condition.name}-{model}"})
+            for condition in self.conditions
+            if "embedder" in find(condition.system).asks and not find(condition.system).needs_extractions
+        )
 
     @property
     def ranked(self) -> int:

@@ -57,7 +57,7 @@ def test_benchmarks_systems_profiles_judges_and_bundles_are_choices() -> None:
     definitions = form_of(representation)["definitions"]
     study, condition = definitions["Study"]["properties"], definitions["Condition"]["properties"]
     assert study["benchmark"]["enum"] == list(BENCHMARKS)
-    assert study["judge"]["enum"] == ["paper", "per_type", "key_facts", "substring", "choice"]
+    assert study["judge"]["enum"] == ["paper", "per_type", "key_facts", "substring", "choice", "strings"]
     bundle, single = study["models"]["anyOf"]
     assert bundle["enum"] == list(BUNDLES)
     assert single == {"$ref": "#/definitions/ModelChoice"}

@@ -11,6 +11,7 @@ from memory.errors import BadInput
 from results.ranking import FIGURES
 from tasks import ranking_plan
 from tasks.kinds import make_study
+from tasks.ranking_study import RankingStudy
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
 
 ARMS = conditions("bm25", "flat")
@@ -116,6 +117,9 @@ def test_all_of_longmemeval_s_is_embedded_by_the_table_and_a_sample_by_the_model
 
     assert embedder(benchmark="longmemeval-s") == "offline:static"
     assert embedder(benchmark="longmemeval-s", limit=50) == "offline:minilm"
+    assert make_study({"study": "ranking", "benchmark": "longmemeval-s", "limit": 50}).model_dump()[
+        "beside"
+    ] == ("offline:static"), "so that what the table loses is seen"
     assert embedder(benchmark="locomo") == "offline:minilm"
     assert embedder(benchmark="longmemeval-s", models="offline") == "offline:minilm"
 
@@ -132,3 +136,19 @@ def test_conversations_between_named_people_are_searched_in_dated_turns_unless_a
 def test_sizes_that_do_not_rise_are_refused(sizes: list[int]) -> None:
     with pytest.raises(BadInput, match="sizes"):
         make_study({"study": "ranking", "sizes": sizes})
+
+
+def test_dense_conditions_are_ranked_with_another_embedder_beside_and_lexical_ones_are_not() -> None:
+    made = make_study(
+        {"study": "ranking", "conditions": conditions("bm25", "flat", "graph"), "beside": "ollama:all-minilm"}
+    )
+    assert isinstance(made, RankingStudy)
+    assert [twin.name for twin in made.twins()] == ["flat-all-minilm"]
+    same = make_study({"study": "ranking", "beside": "offline:minilm"})
+    assert isinstance(same, RankingStudy)
+    assert same.twins() == ()
+
+
+def test_an_embedder_beside_must_be_known() -> None:
+    with pytest.raises(BadInput, match="beside: nowhere:model: no embedder whose dimensions are known"):
+        make_study({"study": "ranking", "beside": "nowhere:model"})

@@ -239,7 +239,7 @@ def _loaded(run: str, artefact: str) -> Loaded:
     loaded = Artefact.model_validate_json(artefact)
     turns = loaded.read(Path(run), "turns", TURNS)
     questions = questions_of(loaded.read(Path(run), "questions", QUESTIONS))
-    contents = {row["turn"]: row["content"] for row in turns.select(["turn", "content"]).to_pylist()}
+    contents = dict(zip(turns["turn"].to_pylist(), turns["content"].to_pylist(), strict=True))
     return Histories(turns), questions, contents
 
 

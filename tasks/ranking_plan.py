@@ -16,7 +16,7 @@ from tasks.benchmarks.limits import sample
 from tasks.context import declared, own_prompts_hash, query_prompt_hash
 from tasks.execute import Execute
 from tasks.models.catalogue import ModelChoice
-from tasks.plan import QUESTIONS_A_BATCH, Batch, Plan
+from tasks.plan import HISTORIES_A_BATCH, QUESTIONS_A_BATCH, Batch, Plan
 from tasks.ranking_stores import can_be_ranked
 from tasks.ranking_study import RankingStudy
 from tasks.runs import Run
@@ -87,7 +87,7 @@ class RankingPlan(Plan):
         return asked
 
     def _batched(self, loaded: Artefact, asked: Sequence[Question]) -> list[Batch]:
-        """Histories in batches of enough questions; in one store also those that nobody asks about."""
+        """Histories in batches of enough questions or turns; in one store also those that nobody asks about."""
         counts = dict.fromkeys(self._histories(loaded), 0) if self._ranking.store == "together" else {}
         for question in asked:
             counts[question.history] = counts.get(question.history, 0) + 1
@@ -95,8 +95,9 @@ class RankingPlan(Plan):
         names: list[str] = []
         for name in counts:
             names.append(name)
-            questions = sum(max(1, counts[n]) for n in names)
-            if questions >= QUESTIONS_A_BATCH or name == next(reversed(counts)):
+            questions = sum(counts[n] for n in names)
+            full = questions >= QUESTIONS_A_BATCH or len(names) >= HISTORIES_A_BATCH
+            if full or name == next(reversed(counts)):
                 batches.append(Batch(f"{len(batches):04}", tuple(names), questions))
                 names = []
         return batches

@@ -61,6 +61,13 @@ class LexicalIndex:
         postings = sum(map(len, self._documents))
         return postings * _POSTING + 4 * len(self) + sum(len(word.encode()) for word in vocabulary)
 
+    def document_bytes(self) -> Rows:
+        """Bytes of each document's postings and length: what of `nbytes` goes with it."""
+        found = np.full(len(self), 4, np.intp)
+        for documents in self._documents:
+            found[np.frombuffer(documents, np.int32)] += _POSTING
+        return found
+
     def add(self, texts: Iterable[str]) -> None:
         """Add documents. One without words is a document all the same: it counts in what is usual."""
         for words in self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False):

@@ -29,6 +29,7 @@ SYSTEMS: Mapping[str, str] = {
     "gam": "memory.systems.gam:Gam",
     "hipporag": "memory.systems.hipporag:HippoRAG",
     "taggraph": "memory.systems.taggraph:TagGraphMemory",
+    "palimpsest": "memory.systems.palimpsest:Palimpsest",
 }
 """The project's own systems: where each is defined."""
 

@@ -190,7 +190,8 @@ def rejudge(
     judge: Annotated[
         str,
         typer.Option(
-            "--judge", help="A judge (paper, per_type, key_facts, substring, choice) or provider:model."
+            "--judge",
+            help="A judge (paper, per_type, key_facts, substring, choice, strings) or provider:model.",
         ),
     ],
 ) -> None:

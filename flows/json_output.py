@@ -13,6 +13,7 @@ from flows.reporting import HEADLINE, cost_of, run_table
 from tasks.association_study import AssociationStudy
 from tasks.benchmarks.validate import validate
 from tasks.forgetting_study import ForgettingStudy
+from tasks.ranking_study import RankingStudy
 from tasks.runs import read_run
 from tasks.study import Study
 from tasks.use_time_study import UseTimeStudy
@@ -24,6 +25,11 @@ _OF_STUDY: dict[type[Study], tuple[str, ...]] = {
     UseTimeStudy: ("use_time", "use_time_differences"),
 }
 """The tables that only one kind of study has."""
+_RANKING = (
+    "ranking", "ranking_types", "ranking_ages", "ranking_differences", "ranking_costs", "ranking_sizes",
+    "ranking_left_out",
+)  # fmt: skip
+"""The tables of the ranking study, which has no answers and so no others; there may be no question for one."""
 
 
 def print_json(value: Any) -> None:
@@ -56,8 +62,12 @@ def tables(folder: Path) -> Record:
     found: Record = {"run": status(folder)}
     if (folder / "history_sizes.parquet").exists():
         found["sizes"] = _records(run_table(folder, "history_sizes"))
-    if not read_run(folder).asks:
+    run = read_run(folder)
+    if not run.asks:
         return found
+    if isinstance(run.study, RankingStudy):
+        there = (name for name in _RANKING if (folder / f"{name}.parquet").exists())
+        return found | {name: _records(run_table(folder, name)) for name in there}
     metrics = run_table(folder, "metrics")
     found |= {
         "means": _means(metrics, ["condition"]),
@@ -65,7 +75,7 @@ def tables(folder: Path) -> Record:
         "comparisons": _records(run_table(folder, "table_7")),
     }
     for kind, names in _OF_STUDY.items():
-        if isinstance(read_run(folder).study, kind):
+        if isinstance(run.study, kind):
             found |= {name: _records(run_table(folder, name)) for name in names}
     return found
 

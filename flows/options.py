@@ -24,7 +24,7 @@ class StudyOptions:
     study: Annotated[
         str,
         typer.Argument(
-            help="The study: representation, forgetting, association or use-time.",
+            help="The study: representation, forgetting, association, use-time or ranking.",
             autocompletion=completing.studies,
         ),
     ] = "representation"
@@ -54,7 +54,7 @@ class StudyOptions:
     judge_model: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     embedder: Annotated[str | None, typer.Option(help="provider:model instead of the bundle's.")] = None
     judge: Annotated[
-        str | None, typer.Option(help="paper, per_type, key_facts, or a rule: substring, choice.")
+        str | None, typer.Option(help="paper, per_type, key_facts, or a rule: substring, choice, strings.")
     ] = None
     validation: Annotated[str | None, typer.Option(help="off, reject or repair extractions.")] = None
     limit: Annotated[int | None, typer.Option(help="A sample of N questions and their histories.")] = None

@@ -20,6 +20,7 @@ from flows.association_report import print_association
 from flows.budgets import spent_and_left
 from flows.console import console, print_table
 from flows.forgetting_report import print_forgetting
+from flows.ranking_report import print_ranking
 from flows.remarks import print_remarks
 from flows.switches_report import print_switches
 from flows.use_time_report import print_use_time
@@ -28,6 +29,7 @@ from memory.errors import BadInput
 from results import history_sizes, rendering
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
+from tasks.ranking_study import RankingStudy
 from tasks.runs import Run, read_run
 from tasks.use_time_study import UseTimeStudy
 
@@ -57,6 +59,8 @@ def print_run(folder: Path) -> None:
         print_table(_sizes(folder))
     if isinstance(run.study, UseTimeStudy):
         print_use_time(folder)  # its arms are too many for tables of means
+    elif isinstance(run.study, RankingStudy):
+        print_ranking(folder, run.study.benchmark)
     elif run.asks:
         print_tables(folder)
     if isinstance(run.study, ForgettingStudy):

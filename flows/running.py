@@ -22,6 +22,7 @@ from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.models.prices import read_prices
 from tasks.prompts.judge import Judge
+from tasks.ranking_study import RankingStudy
 from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields
@@ -153,6 +154,10 @@ def _flow_of(study: Study) -> Any:
         from flows.use_time import use_time
 
         return use_time
+    if isinstance(study, RankingStudy):
+        from flows.ranking import ranking
+
+        return ranking
     from flows.representation import representation
 
     return representation

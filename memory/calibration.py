@@ -39,6 +39,9 @@ CALIBRATED = {
     "nomic-embed-text": Thresholds(dedup=0.92, floor=0.75, basis=PAPER),  # section 3.4 and 3.5
     # What `palimpsest calibrate --embedder offline:minilm` recommends.
     "minilm": Thresholds(dedup=0.94, floor=0.34, basis=calibrated_on(200, 100)),
+    # What `palimpsest calibrate --embedder offline:static` recommends: averaged token vectors cannot tell near misses
+    # from paraphrases, so that only descriptors of the same words are merged.
+    "static": Thresholds(dedup=1.0, floor=0.20, basis=calibrated_on(200, 100)),
     # Not probed yet: `palimpsest calibrate --embedder openai:... --to FILE` does it, for a fraction of a cent.
     "text-embedding-3-small": Thresholds(dedup=0.88, floor=0.40, basis=ESTIMATE),
     "text-embedding-3-large": Thresholds(dedup=0.88, floor=0.40, basis=ESTIMATE),

@@ -154,6 +154,7 @@ class Question:
         options: Of a multiple-choice question, what can be chosen, each with its letter: `(a) Tea.`. The answerer is
             shown them, the memory is not; the reference is the right one.
         accepted: The reference answers, where a benchmark takes any of several; the reference is the first.
+        contains: What a right answer contains, each of it, where a benchmark says so; the reference is all together.
     """
 
     id: str
@@ -171,6 +172,7 @@ class Question:
     preamble: str | None = None
     options: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
 
     @property
     def can_be_judged(self) -> bool:

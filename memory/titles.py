@@ -28,10 +28,11 @@ def normalise_title(title: str, *, fully: bool) -> str:
         return title.lower().strip()
     folded = unicodedata.normalize("NFKC", title).casefold()
     words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", folded)).split()
-    return " ".join([*words[:-1], _singular(words[-1])]) if words else ""
+    return " ".join([*words[:-1], singular(words[-1])]) if words else ""
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """A word without a plural's ending, by its letters alone."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):

@@ -1,9 +1,11 @@
-"""Judging an answer by a rule, without a model: MAB-FC's normalised substrings, and the choice among options."""
+"""Judging an answer by a rule, without a model: MAB-FC's substrings, the choice among options, ATANT's strings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from results.content_match import missing
 
 _NUMBER_WORDS = (
     *(
@@ -84,3 +86,12 @@ def choice(answer: str, options: Sequence[str]) -> str | None:
         option for option in options if (own := normalised(_LABEL.sub("", option, count=1))) and own in text
     ]
     return stated[0] if len(stated) == 1 else None
+
+
+def strings(answer: str, expected: Sequence[str]) -> tuple[str, ...]:
+    """The expected strings that an answer lacks, by ATANT's rule; it passes if it lacks none.
+
+    A string occurs if it is part of the answer in any case of letters: `Tea` is said by `steamed` (facts on GAAMA,
+    section 14).
+    """
+    return missing(answer, expected)

@@ -72,6 +72,7 @@ QUESTIONS = _schema(
     pa.field("preamble", pa.string()),  # told to the answerer before the context
     pa.field("options", _TEXTS),  # of a multiple-choice question; else null
     pa.field("accepted", _TEXTS),  # references of which any counts; null where there is one
+    pa.field("contains", _TEXTS),  # strings that a right answer has all of; null where the benchmark has none
 )
 
 EXTRACTIONS = _schema(
@@ -129,7 +130,7 @@ ANSWERS = _schema(
 VERDICTS = _schema(
     pa.field("question", pa.string()),
     pa.field("condition", pa.string()),
-    pa.field("judge", pa.string()),  # paper | per_type | key_facts | substring | choice
+    pa.field("judge", pa.string()),  # paper | per_type | key_facts | substring | choice | strings
     pa.field("status", pa.string()),  # judged | unparsed | failed | unanswered | no_reference
     pa.field("reason", pa.string()),
     pa.field("final", pa.bool_()),
@@ -231,7 +232,7 @@ TABLES: dict[str, pa.Schema] = {
     "waterfall": WATERFALL,
 }
 
-VOLATILE = frozenset({"latency_ms", "at", "call", "attempt", "memory_bytes"})
+VOLATILE = frozenset({"latency_ms", "build_ms", "at", "call", "attempt", "memory_bytes"})
 
 
 def vectors(dimensions: int) -> pa.Schema:

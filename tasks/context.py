@@ -20,12 +20,12 @@ from tasks.collecting import noting
 from tasks.models import shared_ledger
 from tasks.models.budget import Spent
 from tasks.models.bundles import chat_model, embedder, simulated_chat_model, simulated_embedder
-from tasks.models.catalogue import ModelChoice, embed_settings
+from tasks.models.catalogue import STATIC, ModelChoice, embed_settings
 from tasks.models.gateway import Gateway, Limits, Place
 from tasks.models.ledger import Ledger, Totals
 from tasks.models.local_weights import identity
 from tasks.models.notes import Kind
-from tasks.models.offline import minilm
+from tasks.models.offline import minilm, static
 from tasks.models.offline.chat import VERSIONS
 from tasks.models.prices import list_prices
 from tasks.models.providers import JsonMode
@@ -169,7 +169,8 @@ def declared(choice: ModelChoice, *roles: Role) -> dict[str, dict[str, str]]:
         if settings is not None:
             what = f"{settings.dimensions}-{settings.max_tokens}"
         if alias == "offline":
-            what = VERSIONS.get(model) or f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
+            table = static.IDENTITY if model == STATIC else f"{minilm.WEIGHTS}-{minilm.VOCABULARY}"
+            what = VERSIONS.get(model) or table
         if alias == "local":
             what = f"{what}-{identity(model)}"
         found[role] = {"name": name, "is": what}

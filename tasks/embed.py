@@ -44,7 +44,7 @@ def _texts_of(work_json: str) -> list[str]:
         for history in histories.values():
             for session in history.sessions:
                 texts.update(memory.texts(session, extractions))
-    return sorted((text for text in texts if text.strip()), key=lambda text: (len(text), text))
+    return _in_order(texts)
 
 
 def text_hash(text: str) -> str:
@@ -57,9 +57,36 @@ def texts_hash(texts: list[str]) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
+def _texts_in(work: Work) -> list[str]:
+    """The distinct texts that the work's arms embed of its histories, and of the questions about these."""
+    histories, questions, _ = loaded(work)
+    named = work.params["histories"]
+    texts = {question.text for question in questions if question.history in named}
+    for arm in work.params["arms"]:
+        memory = open_memory(arm, work)
+        extractions = extracted(work) if memory.needs_extractions else {}
+        for name in named:
+            for session in histories[name].sessions:
+                texts.update(memory.texts(session, extractions))
+    return _in_order(texts)
+
+
+def _in_order(texts: set[str]) -> list[str]:
+    return sorted((text for text in texts if text.strip()), key=lambda text: (len(text), text))
+
+
 def make(work: Work) -> Made:
-    """Embed every so-manieth text, so that all batches have texts of all lengths and take alike."""
-    texts = texts_of(work)[work.params["first"] :: work.params["step"]]
+    """Embed every so-manieth text, so that all batches have texts of all lengths and take alike.
+
+    A work that names histories embeds what its `arms` make of those, so that whoever reads them reads no others.
+    """
+    if "histories" in work.params:
+        return embedded(_texts_in(work), work)
+    return embedded(texts_of(work)[work.params["first"] :: work.params["step"]], work)
+
+
+def embedded(texts: list[str], work: Work) -> Made:
+    """The vectors of texts as the table `vectors`."""
     embedder = open_embedder(work)
     counts: dict[str, int] = {}
     try:

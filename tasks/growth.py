@@ -83,4 +83,4 @@ def _counted(memory: MemorySystem) -> dict[str, int]:
     }
 
 
-STAGE = Stage("growth", 1, make)
+STAGE = Stage("growth", 2, make)

@@ -7,7 +7,7 @@ ends with the same graph.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ GRAPH_TABLES = ("nodes", "edges", "titles", "turns")
 _EVERY = 100  # turns between two points of the growth curve
 
 
-def in_store_order(histories: dict[str, History], order: str) -> list[Session]:
+def in_store_order(histories: Mapping[str, History], order: str) -> list[Session]:
     """All sessions in the order in which they enter the store.
 
     `file`: history after history, as published, so that time jumps back and forth. `time`: by date; equal dates and

@@ -21,7 +21,7 @@ from tasks.stage import Made, Stage, Work, count
 def prompt_hash(judge: Judge, types: tuple[str, ...]) -> str:
     """Hash of the judge's prompts for these question types; of a rule, its version."""
     match judge:
-        case "substring" | "choice":
+        case "substring" | "choice" | "strings":
             return VERSION
         case _:
             shown = {
@@ -39,7 +39,7 @@ def make(work: Work) -> Made:
     answers = work.read("answer", "answers", ANSWERS).to_pylist()
     answered = [row for row in answers if row["status"] == "ok" and questions[row["question"]].can_be_judged]
     match judge:
-        case "substring" | "choice":
+        case "substring" | "choice" | "strings":
             by_question = _ruled(judge, answered, questions)
         case _:
             by_question = _asked(work, judge, answered, questions)

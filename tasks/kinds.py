@@ -11,6 +11,7 @@ from memory.errors import BadInput
 from results.rendering import plain
 from tasks.association_study import AssociationStudy
 from tasks.forgetting_study import ForgettingStudy
+from tasks.ranking_study import RankingStudy
 from tasks.study import Study
 from tasks.use_time_study import UseTimeStudy
 
@@ -19,6 +20,7 @@ KINDS: dict[str, type[Study]] = {
     "forgetting": ForgettingStudy,
     "association": AssociationStudy,
     "use-time": UseTimeStudy,
+    "ranking": RankingStudy,
 }
 
 

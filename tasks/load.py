@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from memory.conversation import Conversations, History, Observation, Question, Session, Turn
@@ -19,6 +21,9 @@ from tasks.benchmarks import files_of, load
 from tasks.benchmarks.limits import ask, limit
 from tasks.runs import read_run
 from tasks.stage import Artefact, Made, Stage, Work
+
+_KEPT = 64
+"""Histories that are kept as objects at once."""
 
 
 def conversations_of(
@@ -60,7 +65,12 @@ def content_id(turn: Turn) -> str:
 
 
 def turns_table(conversations: Conversations) -> pa.Table:
-    """The `turns` table, in file order."""
+    """The `turns` table, in file order; made history by history, because rows take several times a table's room."""
+    parts = [_turns_of(history) for history in conversations.histories.values()]
+    return pa.concat_tables([TURNS.empty_table(), *parts])
+
+
+def _turns_of(history: History) -> pa.Table:
     rows = [
         {
             "history": history.id,
@@ -79,7 +89,6 @@ def turns_table(conversations: Conversations) -> pa.Table:
                 if found.turns[-1] == turn.id
             ],
         }
-        for history in conversations.histories.values()
         for session in history.sessions
         for turn in session.turns
     ]
@@ -105,6 +114,7 @@ def questions_table(conversations: Conversations) -> pa.Table:
             "preamble": q.preamble,
             "options": list(q.options) or None,
             "accepted": list(q.accepted) or None,
+            "contains": list(q.contains) or None,
         }
         for q in conversations.questions
     ]
@@ -184,20 +194,56 @@ def questions_of(questions: pa.Table) -> list[Question]:
             preamble=row["preamble"],
             options=tuple(row["options"] or ()),
             accepted=tuple(row["accepted"] or ()),
+            contains=tuple(row["contains"] or ()),
         )
         for row in questions.to_pylist()
     ]
 
 
+class Histories(Mapping[str, History]):
+    """The histories of a `turns` table, in its order, of which only those last asked for are kept as objects.
+
+    A benchmark's turns as objects take several times the room of their table: of LongMemEval-S, gigabytes.
+    """
+
+    def __init__(self, turns: pa.Table) -> None:
+        self._turns = turns
+        names = turns["history"].combine_chunks().dictionary_encode()
+        codes = names.indices.to_numpy(zero_copy_only=False)
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))  # a history's turns stand together
+        ends = [*starts[1:].tolist(), len(codes)]
+        self._rows = {
+            names[int(first)].as_py(): (int(first), end) for first, end in zip(starts, ends, strict=True)
+        }
+        self._made = lru_cache(maxsize=_KEPT)(self._make)
+
+    def _make(self, name: str) -> History:
+        first, end = self._rows[name]
+        return histories_of(self._turns.slice(first, end - first))[name]
+
+    def __getitem__(self, name: str) -> History:
+        return self._made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+Loaded = tuple[Mapping[str, History], list[Question], dict[str, str]]
+
+
 @lru_cache(maxsize=2)
-def _loaded(run: str, artefact: str) -> tuple[dict[str, History], list[Question], dict[str, str]]:
+def _loaded(run: str, artefact: str) -> Loaded:
     loaded = Artefact.model_validate_json(artefact)
     turns = loaded.read(Path(run), "turns", TURNS)
     questions = questions_of(loaded.read(Path(run), "questions", QUESTIONS))
-    contents = {row["turn"]: row["content"] for row in turns.select(["turn", "content"]).to_pylist()}
-    return histories_of(turns), questions, contents
+    pairs = zip(turns["turn"].to_pylist(), turns["content"].to_pylist(), strict=True)
+    contents = {str(turn): str(content) for turn, content in pairs}
+    return Histories(turns), questions, contents
 
 
-def loaded(work: Work) -> tuple[dict[str, History], list[Question], dict[str, str]]:
+def loaded(work: Work) -> Loaded:
     """Histories by id, questions in order, and content ids by turn, from a work's input `load`; kept per process."""
     return _loaded(work.run, work.inputs["load"].model_dump_json())

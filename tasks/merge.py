@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from memory.conversation import History, Session
 from memory.errors import CallFailed
-from memory.protocol import Finishing, MemorySystem
+from memory.protocol import Finishing, MemorySystem, Models
 from memory.systems import find
-from tasks.context import open_memory
+from tasks.context import memory_models
 from tasks.extract import extracted, require_extracted
 from tasks.load import loaded
 from tasks.stage import Made, Stage, Work, count
@@ -69,12 +69,21 @@ def remembered(work: Work, name: str) -> MemorySystem:
     Raises:
         CallFailed: If a turn's extraction or vector is not there.
     """
+    return heard(work, loaded(work)[0][name], memory_models(work))
+
+
+def heard(work: Work, history: History, models: Models) -> MemorySystem:
+    """As `remembered`, of any sessions as a history, with other models than the work's own.
+
+    Raises:
+        CallFailed: As `remembered`.
+    """
     condition = work.params["condition"]
-    history = loaded(work)[0][name]
-    if find(condition["system"]).needs_extractions:
+    system = find(condition["system"])
+    if system.needs_extractions:
         require_extracted(work, history)
-    memory = open_memory(condition, work)
-    extractions = extracted(work)
+    memory = system(system.Settings(**condition["settings"]), models)
+    extractions = extracted(work) if system.needs_extractions else {}
     for session in in_order(history, condition["settings"]):
         memory.remember(session, extractions)
     if isinstance(memory, Finishing):
@@ -85,6 +94,14 @@ def remembered(work: Work, name: str) -> MemorySystem:
 def built_beforehand(system: type[MemorySystem]) -> bool:
     """Whether this stage builds a system's memories; others are as quickly made anew for each recall."""
     return system.needs_extractions or "builder" in system.asks
+
+
+def build_key(arm: Mapping[str, Any], *, in_order: bool) -> str:
+    """What arms have in common that are built alike; with sessions in order of time, no order differs."""
+    fields = set(getattr(find(arm["system"]), "built_by", arm["settings"]))
+    if in_order:
+        fields -= {"session_order"}
+    return repr((arm["system"], sorted((name, arm["settings"][name]) for name in fields)))
 
 
 def in_order(history: History, settings: Mapping[str, Any]) -> tuple[Session, ...]:

@@ -238,7 +238,7 @@ class Plan:
             for number, first in enumerate(firsts)
         ]
         return [
-            self._work(growth.STAGE, f"{c.name}-{b.name}", self._memory_params(c, b), base)
+            self._work(growth.STAGE, f"{c.name}-{b.name}", self._building_params(c, b), base)
             for c, b in self._arms(batches)
         ]
 

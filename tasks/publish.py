@@ -43,13 +43,19 @@ _ONE_FILE = (
     "associate",
     "arena",
     "use_time",
+    "rank",
+    "five_ws",
+    "rank_tables",
 )
 
 _TEXTS = (
     *("*table_*.md", "*table_*.tex", "waterfall_types.*", *(f"{name}.md" for name in TEXTS)),
     *(
         f"{name}.{end}"
-        for name in ("evidence_by_words", "evidence_differences", "quirks", "arena_steps", *USE_TIME_TEXTS)
+        for name in (
+            *("evidence_by_words", "evidence_differences", "quirks", "arena_steps", "ranking_*"),
+            *USE_TIME_TEXTS,
+        )
         for end in ("md", "tex")
     ),
 )
@@ -195,7 +201,11 @@ def _paper_text(folder: Path, to: Path, made: Artefacts) -> None:
     for text in texts:
         tables.write_bytes(to / f"{text.name}.md", text.markdown().encode())
         tables.write_bytes(to / f"{text.name}.tex", text.latex().encode())
-    for artefact in (*made.by_stage.get("bootstrap", []), *made.by_stage.get("associate", [])):
+    for artefact in (
+        *made.by_stage.get("bootstrap", []),
+        *made.by_stage.get("associate", []),
+        *made.by_stage.get("rank_tables", []),
+    ):
         for row in artefact.read(folder, "paper_text").to_pylist():
             tables.write_bytes(to / f"{row['table']}.md", row["markdown"].encode())
             tables.write_bytes(to / f"{row['table']}.tex", row["latex"].encode())

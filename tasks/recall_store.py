@@ -72,4 +72,4 @@ def _row(memory: MemorySystem, question: Any, access: str) -> dict[str, Any]:
         memory.graph.columns[:] = before
 
 
-STAGE = Stage("recall", 1, make)
+STAGE = Stage("recall", 2, make)

@@ -23,8 +23,20 @@ def _choice(question: Question, answer: str) -> Verdict:
     return Verdict(chosen == question.reference, f"rule choice: {chosen[:3]}")
 
 
-RULES: Mapping[RuleJudge, Callable[[Question, str], Verdict]] = {"substring": _substring, "choice": _choice}
-"""By the judge's name. MAB-FC's rule is RD-Forget's (section 5.1); a question without options is never chosen right."""
+def _strings(question: Question, answer: str) -> Verdict:
+    lacking = rules.strings(answer, question.contains or (question.reference,))
+    if lacking:
+        return Verdict(False, f"rule strings: lacks {', '.join(map(repr, lacking))}")
+    return Verdict(True, "rule strings: has every expected string")
+
+
+RULES: Mapping[RuleJudge, Callable[[Question, str], Verdict]] = {
+    "substring": _substring,
+    "choice": _choice,
+    "strings": _strings,
+}
+"""By the judge's name. MAB-FC's rule is RD-Forget's (section 5.1); a question without options is never chosen right; a
+question without strings has to be answered in the reference's own words."""
 
 VERSION = "rule 1"
 """Raised whenever a rule would decide otherwise."""

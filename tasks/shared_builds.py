@@ -33,7 +33,9 @@ class SharedBuilds(Plan):
         for condition in self._built():
             if not merge.built_beforehand(find(condition.system)):
                 continue
-            builder = builders.setdefault(self._build_key(condition, in_order=in_order), condition)
+            builder = builders.setdefault(
+                merge.build_key(self._study.arm(condition), in_order=in_order), condition
+            )
             for batch in batches:
                 name = f"{builder.name}-{batch.name}"
                 built_as[f"{condition.name}-{batch.name}"] = name
@@ -41,11 +43,3 @@ class SharedBuilds(Plan):
                 works.setdefault(name, work)
         made = {found.batch: found for found in self._stage(merge.STAGE, list(works.values()))}
         return {arm: made[name] for arm, name in built_as.items()}
-
-    def _build_key(self, condition: Condition, *, in_order: bool) -> str:
-        """What arms have in common that are built alike; with sessions in order of time, no order differs."""
-        arm = self._study.arm(condition)
-        fields = set(getattr(find(condition.system), "built_by", arm["settings"]))
-        if in_order:
-            fields -= {"session_order"}
-        return repr((condition.system, sorted((name, arm["settings"][name]) for name in fields)))

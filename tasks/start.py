@@ -26,6 +26,7 @@ from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, los
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
 from tasks.draw_association import draw_association
+from tasks.draw_ranking import draw_ranking
 from tasks.draw_use_time import draw_use_time
 from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
@@ -38,6 +39,8 @@ from tasks.models.prices import list_prices
 from tasks.parameters import THRESHOLDS, parameters
 from tasks.plan import Plan
 from tasks.publish import publish, publish_verdicts
+from tasks.ranking_plan import RankingPlan
+from tasks.ranking_study import RankingStudy
 from tasks.runs import Run, read_run, versions, write_run
 from tasks.stage import Artefact, Stage, Work
 from tasks.study import Study
@@ -124,6 +127,8 @@ def _kind_of_plan(study: Study) -> type[Plan]:
         return AssociationPlan
     if isinstance(study, UseTimeStudy):
         return UseTimePlan
+    if isinstance(study, RankingStudy):
+        return RankingPlan
     return ExplainedPlan if study.explain else Plan
 
 
@@ -179,6 +184,8 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
             draw_association(folder)
         if isinstance(run.study, UseTimeStudy):
             draw_use_time(folder)
+        if isinstance(run.study, RankingStudy):
+            draw_ranking(folder)
         if switches_tables.STAGE.name in plan.made.by_stage:
             draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so

@@ -33,7 +33,7 @@ from tasks.prompts.judge import Judge
 from tasks.shared import checked_url
 from tasks.thresholds import ProbedThresholds
 
-_NAMED_SPEAKERS = ("locomo", "locomo-adversarial", "amb-text", "own")
+NAMED_SPEAKERS = ("locomo", "locomo-adversarial", "amb-text", "own")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 DEFAULT_SYSTEMS = (
@@ -131,7 +131,7 @@ class Condition(BaseModel):
                 f"no such setting; there are {known}" if first["type"] == "extra_forbidden" else first["msg"]
             )
             raise BadInput(f"condition {self.name}: {field}: {fault}") from error
-        if benchmark in _NAMED_SPEAKERS and made.get("text") == "raw" and "text" not in self.settings:
+        if benchmark in NAMED_SPEAKERS and made.get("text") == "raw" and "text" not in self.settings:
             made["text"] = "spoken"  # questions name people: a turn without its speaker is half lost
         if "dedup_threshold" in made and None in (made["dedup_threshold"], made["retrieval_floor"]):
             known_for = thresholds_of(embedder, probed)
@@ -215,8 +215,8 @@ class Study(BaseModel):
     judge: Judge = Field(
         "paper",
         description="The paper's single prompt, LongMemEval's judging by question type, GAAMA's share of the "
-        "reference's key facts; or a rule without a model: RD-Forget's substrings, or the choice among options. By "
-        "default as the benchmark has it.",
+        "reference's key facts; or a rule without a model: RD-Forget's substrings, the choice among options, or "
+        "ATANT's strings. By default as the benchmark has it.",
     )
     repeat: int = Field(
         0,

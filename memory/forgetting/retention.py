@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,6 +18,9 @@ class RetentionSettings(BaseModel):
     holds_vectors: ClassVar[bool] = False
     """Whether the system keeps a vector of each item, which some policies read."""
 
+    forgets: ClassVar[Literal["by_policy", "by_use", "never"]] = "by_policy"
+    """Whether a policy says what the system forgets, or the system itself by what was used, or it forgets nothing."""
+
     retention: str = ""
     """The policy that says what is forgotten first (`memory.forgetting.policies`), with its defaults; none forgets
     nothing."""
@@ -28,8 +31,12 @@ class RetentionSettings(BaseModel):
 
     @model_validator(mode="after")
     def _one_that_it_can_follow(self) -> Self:
+        if self.forgets == "never" and (self.retention or self.kept < 1):
+            raise ValueError("retention, kept: this system forgets nothing in storage; leave them out")
+        if self.forgets == "by_use" and self.retention:
+            raise ValueError("retention: this system knows by itself what to forget; give kept alone")
         if not self.retention:
-            if self.kept < 1:
+            if self.kept < 1 and self.forgets == "by_policy":
                 raise ValueError(f"kept is {self.kept:g}, but retention names no policy: give both")
             return self
         try:

@@ -21,11 +21,17 @@ SYSTEMS: Mapping[str, str] = {
     "full_context": "memory.systems.full_context:FullContext",
     "flat": "memory.systems.flat:Flat",
     "bm25": "memory.systems.bm25:BM25",
+    "fusion": "memory.systems.fusion:Fusion",
+    "openclaw": "memory.systems.openclaw:OpenClaw",
     "graph": "memory.systems.graph:GraphMemory",
     "gaama": "memory.systems.gaama:Gaama",
     "rd_forget": "memory.systems.rd_forget:RDForget",
     "ace": "memory.systems.ace:Ace",
     "reasoning_bank": "memory.systems.reasoning_bank:ReasoningBank",
+    "gam": "memory.systems.gam:Gam",
+    "hipporag": "memory.systems.hipporag:HippoRAG",
+    "taggraph": "memory.systems.taggraph:TagGraphMemory",
+    "palimpsest": "memory.systems.palimpsest:Palimpsest",
 }
 """The project's own systems: where each is defined."""
 

@@ -1,25 +1,24 @@
-"""`bm25`: lexical retrieval of turns with BM25 (bm25s), the reference that dense retrieval must beat."""
+"""`bm25`: lexical retrieval of turns, or of whole sessions, with BM25, the reference that dense retrieval must beat."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
-import bm25s
-import numpy as np
-import Stemmer
+import pyarrow as pa
 from pydantic import BaseModel
 
-from memory.conversation import Query, Session
+from memory.conversation import Session
 from memory.extraction import Extraction
 from memory.forgetting.states import Mask
-from memory.models import Vectors
-from memory.protocol import Models, Recall
-from memory.systems.keeping import RankingSettings, TurnRanker
+from memory.lexical import LexicalIndex
+from memory.protocol import Models, Size
+from memory.systems.keeping import RankingSettings
+from memory.systems.searching import Scores, TurnSearcher, Unit
 
 
-class BM25Settings(RankingSettings):
-    """Settings of lexical retrieval; k1 and b are the library's defaults, 1.5 and 0.75."""
+class LexicalSettings(RankingSettings):
+    """Settings of every system that searches words; k1 and b are the library's defaults, 1.5 and 0.75."""
 
     stem: bool = True
     """Whether words are compared by their Snowball stem."""
@@ -27,56 +26,49 @@ class BM25Settings(RankingSettings):
     """Whether English stop words are left out."""
 
 
-class BM25(TurnRanker[BM25Settings]):
-    """The `k` turns that share the rarest words with the question; equal ones in the order of the memory."""
+class BM25Settings(LexicalSettings):
+    """Settings of lexical retrieval."""
+
+    unit: Unit = "turn"
+    """What a document is. With `session`, sessions are ranked by their whole texts, and inside a session turns by their
+    own BM25."""
+
+
+class BM25(TurnSearcher[BM25Settings]):
+    """The `k` turns that share the rarest words with the question, or those of the sessions that do."""
 
     Settings: ClassVar[type[BaseModel]] = BM25Settings
 
     def __init__(self, settings: BM25Settings, models: Models) -> None:
         super().__init__(settings, models)
-        self._stemmer = Stemmer.Stemmer("english") if settings.stem else None
-        self._index: bm25s.BM25 | None = None
+        self.index = LexicalIndex(stem=settings.stem, stop_words=settings.stop_words)
 
     def remember(self, session: Session, extractions: Mapping[str, Extraction]) -> None:
-        """Keep the turns of a session."""
+        """Keep the turns of a session, and index their words."""
+        known = len(self.turns)
         super().remember(session, extractions)
-        self._index = None  # its weights depend on all turns: it is made at the next recall
+        self.index.add(held.text(self.settings.text) for held in self.turns[known:])
 
     def keep(self, kept: Mask) -> None:
-        """Drop all turns but those of a mask."""
+        """Drop all turns but those of a mask; the index is made anew of the others."""
         super().keep(kept)
-        self._index = None
+        self.index = LexicalIndex(stem=self.settings.stem, stop_words=self.settings.stop_words)
+        self.index.add(held.text(self.settings.text) for held in self.turns)
 
-    def recall(self, query: Query) -> Recall:
-        """The best turns, best first."""
-        return self.recall_within(query, [self.settings.max_words])[0]
+    def search(self, question: str) -> Scores:
+        """BM25 of each turn, and of each session where these are ranked."""
+        turns = self.index.scores(question)
+        by_session = self.settings.unit == "session"
+        return Scores(turns, self.index.scores(question, self.sittings.of_turns) if by_session else None)
 
-    def recall_within(self, query: Query, sizes: Sequence[int | None]) -> list[Recall]:
-        """As `recall`, for each number of words; none: as the other settings say."""
-        scores = self._scores(query.text)
-        order = np.argsort(-scores, kind="stable")
-        ranking = list(zip(order.tolist(), scores[order].tolist(), strict=True))
-        return [self.recalled(ranking, words) for words in sizes]
+    def size(self) -> Size:
+        """Turns, and the bytes of their texts and of the index."""
+        size = super().size()
+        return Size(size.items, 0, size.bytes + self.index.nbytes)
 
-    def _scores(self, question: str) -> Vectors:
-        """BM25 of each turn."""
-        words = self._words([question])[0]
-        if self._index is None:
-            texts = self._words([held.text(self.settings.text) for held in self.turns])
-            if not any(texts):
-                return np.zeros(len(self.turns), np.float32)
-            self._index = bm25s.BM25()
-            self._index.index(texts, show_progress=False)
-        if not words:
-            return np.zeros(len(self.turns), np.float32)
-        return np.asarray(self._index.get_scores(words), np.float32)
-
-    def _words(self, texts: list[str]) -> list[list[str]]:
-        words: list[list[str]] = bm25s.tokenize(
-            texts,
-            stopwords="en" if self.settings.stop_words else None,
-            stemmer=self._stemmer,
-            return_ids=False,
-            show_progress=False,
-        )
-        return words
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, pa.Table], settings: BM25Settings, models: Models) -> Self:
+        """The memory of a table `turns`; the index is made anew from their texts."""
+        system = super().from_tables(tables, settings, models)
+        system.index.add(held.text(settings.text) for held in system.turns)
+        return system

@@ -189,8 +189,8 @@ class TurnRanker(TurnKeeper[K]):
 
     def _within(self, turns: Sequence[StoredTurn], words: int) -> list[StoredTurn]:
         """The first turns, as many as a number of words holds."""
-        for number, text in enumerate(self.shown(turns)):
-            words -= len(text.split())
+        for number, held in enumerate(turns):  # one by one: a ranking may have every turn of a large store
+            words -= len(self.shown([held])[0].split())
             if words < 0:
                 return list(turns[:number])
         return list(turns)

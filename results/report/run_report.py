@@ -17,6 +17,7 @@ from results.report.headline import comparisons, headline
 from results.report.packing import MOST_CHARACTERS, Packed, pack
 from results.report.page import Figure, Page, render
 from results.report.provenance import provenance
+from results.report.ranking_tables import rankings
 from results.report.run_tables import tables
 from results.report.sizes import sizes
 from results.report.sources import RunFolder
@@ -71,6 +72,7 @@ def _page(run: RunFolder, money: Money) -> Page:
     tabled = [] if metrics is None else [*studied, tables(run, metrics)]
     sections = [
         *figured,
+        rankings(run),
         sizes(run),
         cost(calls, money.budget),
         *tabled,

@@ -14,6 +14,7 @@ from memory.conversation import Conversations
 from memory.errors import BadInput
 from tasks.benchmarks import (
     ambtext,
+    atant,
     beam,
     factconsolidation,
     locomo,
@@ -131,6 +132,21 @@ def _persona(name: str, description: str) -> Benchmark:
     )
 
 
+def _stories(name: str, description: str, *, own_file: bool) -> Benchmark:
+    """Stories in ATANT's shape, isolated or cumulative as the name says."""
+    return Benchmark(
+        name=name,
+        description=f"{description}; passed if all expected strings are said",
+        files=("stories.json",) if own_file else ("atant.json", "atant.jsonl", "expected_answers.json"),
+        loader=atant.load,
+        upstream=None,
+        sha256=None,
+        licence="MIT" if own_file else "",
+        built_in=own_file,
+        judge="strings",
+    )
+
+
 BENCHMARKS: dict[str, Benchmark] = {
     benchmark.name: benchmark
     for benchmark in (
@@ -214,6 +230,16 @@ BENCHMARKS: dict[str, Benchmark] = {
         _beam(beam.RD_FORGET, "the 150 questions of RD-Forget, as inferred from its paper"),
         _persona(personamem.NAME, "589 multiple-choice questions about 20 personas"),
         _persona(personamem.RD_FORGET, "the 579 questions of RD-Forget"),
+        _stories(
+            atant.OWN_STORIES,
+            "6 stories in ATANT's shape, each in a memory of its own; built in",
+            own_file=True,
+        ),
+        _stories(
+            f"{atant.OWN_STORIES}{atant.CUMULATIVE}", "the 6 stories in one memory; built in", own_file=True
+        ),
+        _stories(atant.ATANT, "ATANT, each story in a memory of its own", own_file=False),
+        _stories(f"{atant.ATANT}{atant.CUMULATIVE}", "ATANT, all stories in one memory", own_file=False),
         Benchmark(
             name=own.OWN,
             description="one's own conversations: turns.jsonl, and questions.jsonl if there are any",

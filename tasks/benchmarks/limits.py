@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from memory.conversation import Conversations, Question
@@ -40,16 +41,23 @@ def ask(conversations: Conversations, n: int, seed: int) -> Conversations:
         raise BadInput(f"{n} questions: must be at least 1; leave the limit out to ask all")
     if n >= len(conversations.questions):
         return conversations
-    strata: defaultdict[str, list[Question]] = defaultdict(list)
-    for question in conversations.questions:
-        strata[question.type].append(question)
-    chosen: set[str] = set()
-    for kind, quota in shares({kind: len(stratum) for kind, stratum in strata.items()}, n).items():
-        drawn = sorted(strata[kind], key=lambda question: _lot(question.id, seed))[:quota]
-        chosen.update(question.id for question in drawn)
+    chosen = sample(conversations.questions, n, seed)
     questions = tuple(question for question in conversations.questions if question.id in chosen)
     note = f"questions sampled by type with seed {seed}: {n:,} of {len(conversations.questions):,}"
     return replace(conversations, questions=questions, notes=(*conversations.notes, note))
+
+
+def sample(questions: Sequence[Question], n: int, seed: int) -> set[str]:
+    """Ids of `n` of the questions, or of all if they are fewer, by lot and in their types' shares."""
+    strata: defaultdict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        strata[question.type].append(question)
+    chosen: set[str] = set()
+    sizes = {kind: len(stratum) for kind, stratum in strata.items()}
+    for kind, quota in shares(sizes, min(n, len(questions))).items():
+        drawn = sorted(strata[kind], key=lambda question: _lot(question.id, seed))[:quota]
+        chosen.update(question.id for question in drawn)
+    return chosen
 
 
 def shares(sizes: dict[str, int], n: int) -> dict[str, int]:

@@ -11,8 +11,18 @@ from typing import Any
 
 from memory.conversation import Conversations
 from memory.errors import BadInput
-from tasks.benchmarks import beam, factconsolidation, find, locomo, longmemeval, memoryarena, own, personamem
-from tasks.benchmarks.reading import rows
+from tasks.benchmarks import (
+    atant,
+    beam,
+    factconsolidation,
+    find,
+    locomo,
+    longmemeval,
+    memoryarena,
+    own,
+    personamem,
+)
+from tasks.benchmarks.reading import values
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,8 @@ def validate(path: Path) -> Report:
 _BY_FIELDS: tuple[tuple[frozenset[str], Callable[[Path], Conversations]], ...] = (
     (frozenset({"haystack_sessions"}), longmemeval.load),
     (frozenset({"conversation", "qa"}), partial(locomo.load, benchmark="locomo")),
+    (frozenset({"stories"}), partial(atant.load, benchmark=atant.ATANT)),
+    (frozenset({"story_id"}), partial(atant.load, benchmark=atant.ATANT)),
     (frozenset({"all_options", "shared_context_id"}), partial(personamem.load, benchmark=personamem.NAME)),
 )
 """Fields that only rows of one benchmark have, and its loader."""
@@ -91,14 +103,14 @@ def _load(path: Path) -> Conversations:
         return own.load(find(own.OWN, path))
     if beam.is_archive(path):
         return beam.load(path, beam.NAME)
-    _, first = next(rows(path))
+    _, first = next(values(path, remedy="fetch the file again", hint="give the benchmark's own file"))
     fields = set(first) if isinstance(first, dict) else set()
     found = next((loader for known, loader in _BY_FIELDS if known <= fields), None) or _by_row(first, fields)
     if found is None:
         raise BadInput(
             f"{path}: row 1: neither LongMemEval (haystack_sessions) nor LoCoMo (conversation, qa) nor MemoryArena "
             "(questions, answers) nor MemoryAgentBench (context, metadata) nor PersonaMem (all_options, "
-            "shared_context_id) nor one's own turns (text, speaker)"
+            "shared_context_id) nor ATANT (stories, or story_id) nor one's own turns (text, speaker)"
         )
     return found(path)
 

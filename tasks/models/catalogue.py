@@ -20,7 +20,14 @@ OFFLINE = {
     "embedder": "minilm",
 }
 """The offline model for each role."""
-OTHERS = {"extractor": ("locomo-observations",), "query": ("frames",), "answerer": ("chain",)}
+STATIC = "static"
+"""The embedder whose token vectors are distilled from MiniLM: thousands of turns a second, for very large stores."""
+OTHERS = {
+    "extractor": ("every-noun-phrase", "locomo-observations"),
+    "query": ("frames",),
+    "answerer": ("chain",),
+    "embedder": (STATIC,),
+}
 """Further offline models, by role."""
 
 # Dimensions, and the o200k tokens to which inputs are cut. Where the model counts in a vocabulary of its own,
@@ -28,6 +35,7 @@ OTHERS = {"extractor": ("locomo-observations",), "query": ("frames",), "answerer
 _EMBEDDERS = {
     # It reads 256 tokens of its own and says exactly which texts are longer, so nothing is cut before it.
     "offline:minilm": (384, 100_000),
+    f"offline:{STATIC}": (256, 100_000),  # it reads the whole text
     "openai:text-embedding-3-small": (1536, 8_191),
     "openai:text-embedding-3-large": (3072, 8_191),
     "ollama:nomic-embed-text": (768, 1_500),

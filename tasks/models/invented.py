@@ -27,6 +27,11 @@ _SIZES = {
     "query_entities": Span(4, 120),
     "concept_facts": Span(100, 2_000),  # of some fifteen turns
     "reflections": Span(10, 600),
+    "five_ws": Span(25, 250),
+    "five_ws_query": Span(25, 100),
+    "gam_boundary": Span(5, 60),
+    "gam_topic": Span(30, 200),
+    "gam_links": Span(5, 100),
     "rd_curate": Span(20, 2_000),  # of a chunk of 8,000 tokens
     "rd_select": Span(4, 150),
     "ace_reflect": Span(20, 1_500),  # of a chunk of 8,000 tokens
@@ -34,6 +39,7 @@ _SIZES = {
     "ace_curate": Span(10, 1_500),
     "rb_judge": Span(4, 60),
     "rb_extract": Span(10, 600),
+    "fact_filter": Span(4, 40),
     "graft_diagnose": Span(10, 60),
     "graft_probe": Span(40, 200),
     "graft_plan": Span(40, 800),
@@ -103,7 +109,10 @@ def _plan(request: ChatRequest, call_id: str) -> str:
     return json.dumps({"edit_ops": [{"op_type": "CREATE_FACT", "params": params}]})
 
 
-_OFFLINE = ("extract", "query_entities", "concept_facts", "reflections", "graft_probe")
+_OFFLINE = (
+    *("extract", "query_entities", "concept_facts", "reflections", "graft_probe", "fact_filter"),
+    *("gam_boundary", "gam_topic", "gam_links"),
+)
 _MADE: Mapping[str, Callable[[ChatRequest, str], str]] = {
     **dict.fromkeys(_OFFLINE, _offline),
     "answer": _answer,

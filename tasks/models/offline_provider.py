@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from memory.models import ChatRequest
 from tasks.models.calls import Payload
+from tasks.models.catalogue import STATIC
 from tasks.models.providers import ChatSettings, EmbedSettings, RawReply, RawVectors
 
 if TYPE_CHECKING:
     from tasks.models.offline.chat import OfflineChat
     from tasks.models.offline.minilm import MiniLM
+    from tasks.models.offline.static import Static
 
 
 class OfflineProvider:
@@ -29,6 +31,7 @@ class OfflineProvider:
         self._guard = threading.Lock()
         self._chats: dict[str, OfflineChat] = {}
         self._minilm: MiniLM | None = None
+        self._static: Static | None = None
 
     def payload(self, request: ChatRequest, settings: ChatSettings) -> Payload:
         """Task, inputs and the version of the procedure."""
@@ -42,12 +45,16 @@ class OfflineProvider:
 
     def embed_payload(self, text: str, settings: EmbedSettings) -> Payload:
         """The text and the hashes of weights and vocabulary."""
-        from tasks.models.offline import minilm
+        from tasks.models.offline import minilm, static
 
+        if settings.model == STATIC:
+            return {"input": text, "table": static.IDENTITY}
         return {"input": text, "weights": minilm.WEIGHTS, "vocabulary": minilm.VOCABULARY}
 
     def embed(self, texts: Sequence[str], settings: EmbedSettings, seconds: float) -> RawVectors:
         """Embed a batch; texts beyond the model's window are marked as cut. See `EmbedProvider.embed`."""
+        if settings.model == STATIC:
+            return RawVectors(list(self._static_embedder().embed(texts)), settings.model)
         model = self._embedder()
         cut = frozenset(row for row, longer in enumerate(model.cut(texts)) if longer)
         return RawVectors(list(model.embed(texts)), settings.model, cut=cut)
@@ -67,3 +74,11 @@ class OfflineProvider:
             if self._minilm is None:
                 self._minilm = MiniLM()
             return self._minilm
+
+    def _static_embedder(self) -> Static:
+        from tasks.models.offline.static import Static
+
+        with self._guard:
+            if self._static is None:
+                self._static = Static()
+            return self._static

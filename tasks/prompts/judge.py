@@ -18,7 +18,7 @@ from tasks.prompts import key_facts
 from tasks.prompts.fence import fenced
 
 PromptJudge = Literal["paper", "per_type", "key_facts"]
-RuleJudge = Literal["substring", "choice"]
+RuleJudge = Literal["substring", "choice", "strings"]
 """Judges that are rules and ask no model (`tasks.rules`)."""
 Judge = Literal[PromptJudge, RuleJudge]
 

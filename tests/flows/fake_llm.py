@@ -19,6 +19,11 @@ from memory.prompts import (
     ace_reflect,
     concept_facts,
     extraction,
+    fact_filter,
+    five_ws,
+    gam_boundary,
+    gam_links,
+    gam_topic,
     graft,
     query_entities,
     rb_extract,
@@ -33,6 +38,10 @@ from tests.tasks.models.fakes import Answer, FakeServer, Request, chat
 _EXTRACT = {extraction.request("user", "x", prompt).system for prompt in ("role_aware", "plain")}
 _QUERY = query_entities.request("x").system
 _CONCEPT_FACTS = concept_facts.request((), ()).system
+_FIVE_WS = {
+    five_ws.turn_request("user", "x").system: "five_ws",
+    five_ws.question_request("x").system: "five_ws_query",
+}
 _REFLECTIONS = reflections.request(()).system
 _CURATE = {
     rd_curate.request((), asked, closure=closure, intent_aware=intent_aware).system
@@ -69,11 +78,16 @@ _KINDS = {
     _QUERY: "query",
     _CONCEPT_FACTS: "concept_facts",
     _REFLECTIONS: "reflections",
+    **_FIVE_WS,
     _SELECT: "rd_select",
     ace_reflect.request((), "").system: "ace_reflect",
     ace_curate.request("", (), 0).system: "ace_curate",
     rb_judge.request(()).system: "rb_judge",
     **dict.fromkeys(_ITEMS, "rb_extract"),
+    gam_boundary.request(()).system: "gam_boundary",
+    gam_topic.request(()).system: "gam_topic",
+    gam_links.request("", ()).system: "gam_links",
+    fact_filter.request("q", ()).system: "fact_filter",
     **dict.fromkeys(_CURATE, "rd_curate"),
     **_GRAFT,
     **dict.fromkeys(_KEY_FACTS, "key_facts"),
@@ -129,6 +143,11 @@ def _curation(text: str, names: list[str]) -> dict[str, Any]:
     return {"active": [{"statement": said, "source": id} for id, said in lines], "replaced": []}
 
 
+def _starts(text: str, names: list[str]) -> dict[str, Any]:
+    """A new subject with the last turn, which is the one that has just come."""
+    return {"starts": re.findall(r"^\[(u\d+)\]", text, re.MULTILINE)[-1:]}
+
+
 def _selection(text: str, names: list[str]) -> dict[str, Any]:
     return {"ids": re.findall(r"^\[(e\d+)\]", text, re.MULTILINE)}
 
@@ -172,12 +191,18 @@ _REPLIES: dict[str, Callable[[str, list[str]], dict[str, Any]]] = {
     "extract": _extraction,
     "concept_facts": _concept_facts,
     "reflections": _reflections,
+    "five_ws": lambda text, names: {"who": names[:1], "what": names},
+    "five_ws_query": lambda text, names: {"what": names},
     "rd_curate": _curation,
     "rd_select": _selection,
     "ace_reflect": _reflection,
     "ace_curate": _additions,
     "rb_judge": lambda text, names: {"success": len(text) % 2 == 0, "why": "by length"},
     "rb_extract": _items,
+    "gam_boundary": _starts,
+    "gam_topic": lambda text, names: {"summary": f"Of {' '.join(names)}.", "causes": []},
+    "gam_links": lambda text, names: {"links": [{"topic": "t1", "confidence": 0.9}]},
+    "fact_filter": lambda text, names: {"ids": re.findall(r"^\[(f\d+)\]", text, re.MULTILINE)[:2]},
     "query": lambda text, names: {"entities": [{"label": "Concept", "title": name} for name in names]},
     "judge": lambda text, names: {"correct": len(text) % 2 == 0, "why": "by length"},
     "key_facts": lambda text, names: {"reward": len(text) % 3 / 2, "why": "by length"},

@@ -13,6 +13,7 @@ from prefect import Flow
 
 from flows.association import association
 from flows.forgetting import forgetting
+from flows.ranking import ranking
 from flows.representation import rejudge, representation
 from flows.use_time import use_time
 from memory.systems import names
@@ -57,7 +58,7 @@ def test_benchmarks_systems_profiles_judges_and_bundles_are_choices() -> None:
     definitions = form_of(representation)["definitions"]
     study, condition = definitions["Study"]["properties"], definitions["Condition"]["properties"]
     assert study["benchmark"]["enum"] == list(BENCHMARKS)
-    assert study["judge"]["enum"] == ["paper", "per_type", "key_facts", "substring", "choice"]
+    assert study["judge"]["enum"] == ["paper", "per_type", "key_facts", "substring", "choice", "strings"]
     bundle, single = study["models"]["anyOf"]
     assert bundle["enum"] == list(BUNDLES)
     assert single == {"$ref": "#/definitions/ModelChoice"}
@@ -78,7 +79,7 @@ def test_bounds_stand_in_the_form_and_what_belongs_together_is_a_group() -> None
 
 
 def test_parameters_are_explained_by_the_docstring_and_no_field_is_called_field() -> None:
-    for flow in (representation, forgetting, association, use_time, rejudge):
+    for flow in (representation, forgetting, association, use_time, ranking, rejudge):
         schema = form_of(flow)
         parameters = {name: field for name, field in schema["properties"].items() if name != "study"}
         assert all(field.get("description") for field in parameters.values())
@@ -93,6 +94,7 @@ def test_what_the_form_fills_in_is_a_study() -> None:
         (forgetting, "ForgettingStudy"),
         (association, "AssociationStudy"),
         (use_time, "UseTimeStudy"),
+        (ranking, "RankingStudy"),
     )
     for flow, name in kinds:
         fields = form_of(flow)["definitions"][name]["properties"]

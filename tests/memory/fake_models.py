@@ -104,8 +104,13 @@ class FakeByTask:
         return [request for request in self.requests if request.task == task]
 
 
-_LISTS = ("facts", "concepts", "reflections", "tags", "lessons", "operations", "items")
-NOTHING_FOUND = json.dumps({**{name: [] for name in _LISTS}, "finished": True, "success": True})
+_LISTS = (
+    *("facts", "concepts", "reflections", "tags", "lessons", "operations", "items"),
+    *("what", "starts", "links"),
+)
+NOTHING_FOUND = json.dumps(
+    {**{name: [] for name in _LISTS}, "finished": True, "success": True, "summary": ""}
+)
 
 
 def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None) -> Models:
@@ -114,9 +119,14 @@ def models(*replies: str | CallFailed, embedder: FakeHashEmbedder | None = None)
 
 
 def asks_about(*entities: tuple[str, str]) -> str:
-    """The reply of a query-entity step that names labels and titles; to a curator and a selector it is an empty one."""
+    """The reply of a query-entity step that names labels and titles, and of one that tags a question.
+
+    To a curator and a selector it is an empty one.
+    """
     named = [{"label": label, "title": title} for label, title in entities]
-    return json.dumps({"entities": named, "active": [], "replaced": [], "ids": []})
+    return json.dumps(
+        {"entities": named, "active": [], "replaced": [], "ids": [], "what": [t for _, t in entities]}
+    )
 
 
 def settings(profile: str, **changes: Any) -> GraphSettings:

@@ -64,6 +64,15 @@ def association_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def memories_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of memories that leave tables of their own."""
+    folder = tmp_path_factory.mktemp("memories")
+    return run_in_loop(
+        folder, conditions=conditions("none", "gam", "taggraph"), limit=2, resamples=200
+    ).folder
+
+
+@pytest.fixture(scope="session")
 def own_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     data = own_folder(folder / "data", questions=False)
@@ -82,4 +91,13 @@ def use_time_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         joint_budgets=[400],
         kept=[0.5],
         resamples=200,
+    ).folder
+
+
+@pytest.fixture(scope="session")
+def ranking_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    arms = conditions("bm25", "flat", "graph")
+    folder = tmp_path_factory.mktemp("ranking")
+    return run_in_loop(
+        folder, study="ranking", conditions=arms, limit=6, sizes=[10, 20], sized_questions=4, resamples=200
     ).folder

@@ -15,8 +15,10 @@ from memory.forgetting.passes import FORGETTING
 from results import schemas
 from results.arena import SLOPES, STEPS
 from results.columns import GRAPHS, documented
+from results.ranking import RANKS
 from results.storage import SCHEMA as STORAGE
 from results.switches import BUDGET_ROWS, SWITCH_ROWS
+from results.taggraph import CAUSE_COUNTS, FILL, MISSES
 from results.waterfall_types import SCHEMA as WATERFALL_TYPES
 from tasks.entities import ENTITIES
 from tasks.frontier import ROWS, SIZES
@@ -25,6 +27,7 @@ from tasks.hubs import ROWS as HUB_ROWS
 from tasks.ingest import GROWTH
 from tasks.models.ledger import SCHEMA as CALLS
 from tasks.models.pace_history import SCHEMA as PACE
+from tasks.rank_tables import LEFT_OUT
 from tasks.words import WORDS
 
 DECLARED = {
@@ -40,7 +43,12 @@ DECLARED = {
     "arena_slopes": SLOPES,
     "frontier_rows": ROWS,
     "frontier_sizes": SIZES,
+    "five_ws_fill": FILL,
+    "five_ws_misses": MISSES,
+    "five_ws_causes": CAUSE_COUNTS,
     "words": WORDS,
+    "ranks": RANKS,
+    "ranking_left_out": LEFT_OUT,
     "hubs": HUBS,
     "hub_rows": HUB_ROWS,
     f"{GRAPHS}nodes": graph_tables.node_schema(3),
@@ -49,12 +57,15 @@ DECLARED = {
     f"{GRAPHS}turns": graph_tables.TURNS,
 }
 """Tables that are published with just these columns; graphs have a column `history` before them."""
+OF_TAGS = {"five_ws_fill", "five_ws_misses", "five_ws_causes", "ranking_printed"}
+"""Left by ranking studies that have systems over 5W notes; see `tests.flows.test_taggraph_runs`."""
 WITH_AN_ARM = {"storage": STORAGE, "growth": GROWTH, "forgetting": FORGETTING}
 UNITS = {
     *("", "UTC", "share", "probability", "cosine", "USD", "ms", "bytes", "tokens", "tokens (o200k_base)"),
     *("questions", "items", "nodes", "edges", "turns", "accesses", "queries", "pairs", "rows", "draws"),
     *(
         "requests",
+        "days",
         "tries",
         "sessions",
         "steps",
@@ -118,16 +129,28 @@ def test_what_runs_leave_is_what_is_documented(
     arena_run: Path,
     association_run: Path,
     use_time_run: Path,
+    ranking_run: Path,
+    memories_run: Path,
 ) -> None:
     left = set()
-    for run in (representation_run, forgetting_run, own_run, arena_run, association_run, use_time_run):
+    for run in (
+        representation_run,
+        forgetting_run,
+        own_run,
+        arena_run,
+        association_run,
+        use_time_run,
+        ranking_run,
+        memories_run,
+    ):
         for name, path in published(run):
             left.add(name)
             found = columns_of(pq.read_schema(path))
             if name.startswith(GRAPHS) and "history" not in found:
                 found = {"history": "string", **found}
             assert found == told(name), path
-    assert left == set(documented()) - {f"{GRAPHS}unbuilt"}, "there only where a memory could not be built"
+    there_otherwise = {f"{GRAPHS}unbuilt", *OF_TAGS}  # the first only where a memory could not be built
+    assert left == set(documented()) - there_otherwise
 
 
 def test_every_column_has_a_known_unit_and_a_sentence() -> None:
@@ -139,10 +162,15 @@ def test_every_column_has_a_known_unit_and_a_sentence() -> None:
 
 
 def test_a_share_is_within_zero_and_one(
-    representation_run: Path, forgetting_run: Path, arena_run: Path, association_run: Path, use_time_run: Path
+    representation_run: Path,
+    forgetting_run: Path,
+    arena_run: Path,
+    association_run: Path,
+    use_time_run: Path,
+    ranking_run: Path,
 ) -> None:
     differences = {"difference", "low", "high", "lower"}
-    for run in (representation_run, forgetting_run, arena_run, association_run, use_time_run):
+    for run in (representation_run, forgetting_run, arena_run, association_run, use_time_run, ranking_run):
         for name, path in published(run):
             shares = [
                 column.name

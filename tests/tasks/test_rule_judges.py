@@ -57,6 +57,22 @@ def test_the_right_option_by_letter_or_text_is_right(answer: str, correct: bool)
     assert RULES["choice"](question, answer).correct is correct
 
 
+@pytest.mark.parametrize(
+    ("contains", "answer", "why"),
+    [
+        (("Runa", "oilskins"), "RUNA's oilskins.", "rule strings: has every expected string"),
+        (("Runa", "oilskins"), "Runa's boots.", "rule strings: lacks 'oilskins'"),
+        ((), "Runa lends oilskins.", "rule strings: lacks 'Runa, oilskins'"),
+    ],
+)
+def test_every_string_has_to_be_said_or_else_the_reference_as_it_stands(
+    contains: tuple[str, ...], answer: str, why: str
+) -> None:
+    question = Question("q", "h", "t", "Who lends what?", "Runa, oilskins", contains=contains)
+    verdict = RULES["strings"](question, answer)
+    assert (verdict.correct, verdict.why) == ("lacks" not in why, why)
+
+
 @pytest.mark.parametrize("judge", RULES)
 def test_a_rule_is_known_by_its_version_whatever_the_types(judge: RuleJudge) -> None:
     assert prompt_hash(judge, ("a",)) == prompt_hash(judge, ("a", "b"))

@@ -12,6 +12,7 @@ Inputs = Mapping[str, str]
 # Raised whenever a procedure would reply differently to the same inputs: it is part of the call's id.
 VERSIONS = {
     "noun-phrases": "1",
+    "every-noun-phrase": "1",
     "locomo-observations": "1",
     "frames": "1",
     "extractive": "2",
@@ -23,10 +24,20 @@ _EXTRACTING = {
     "extract": "extractor:extract_turn",
     "query_entities": "extractor:entities_of",
     "reflections": "concept_facts:no_reflections",
+    "gam_boundary": "topics:boundary",
+    "gam_topic": "topics:summary",
+    "gam_links": "topics:links",
+    **dict.fromkeys(("five_ws", "five_ws_query"), "five_ws:tags_of"),
+    "fact_filter": "fact_filter:kept",
     **{f"graft_{step}": f"grafter:{step}" for step in ("diagnose", "probe", "plan", "verify")},
 }
 _PROCEDURES: Mapping[str, Mapping[str, str]] = {
     "noun-phrases": {**_EXTRACTING, "concept_facts": "concept_facts:stated"},
+    "every-noun-phrase": {
+        **_EXTRACTING,
+        "extract": "extractor:extract_all",
+        "concept_facts": "concept_facts:stated",
+    },
     "locomo-observations": {**_EXTRACTING, "concept_facts": "concept_facts:observed"},
     "frames": {
         **_EXTRACTING,
@@ -44,7 +55,8 @@ _PROCEDURES: Mapping[str, Mapping[str, str]] = {
 class OfflineChat:
     """One of the offline models.
 
-    `noun-phrases` extracts, names query entities and repairs, `extractive` answers, `lexical` judges;
+    `noun-phrases` extracts, names query entities, filters facts and repairs, `extractive` answers, `lexical` judges;
+    `every-noun-phrase` is `noun-phrases` with a node for all phrases of a turn, where that takes a few;
     `locomo-observations` is `noun-phrases` with the facts that LoCoMo's own file states; `frames` is `noun-phrases` and
     curates and selects for RD-Forget; `chain` is `extractive`, and follows lists of facts.
 

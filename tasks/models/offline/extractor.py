@@ -27,6 +27,7 @@ from tasks.models.offline.lexicon import (
 _LEAST_NODES = 2
 _WORDS_A_NODE = 50
 _MOST_NODES = 6
+_PHRASES_A_CLAUSE = 3
 _MOST_ENTITIES = 5
 _VERB_WORDS = 4
 _DETAIL_WORDS = 12
@@ -67,22 +68,30 @@ def extract_turn(inputs: Mapping[str, str]) -> str:
     return extract(inputs["role"], inputs["text"])
 
 
+def extract_all(inputs: Mapping[str, str]) -> str:
+    """As `extract_turn`, with every clause's phrases: open information extraction, as HippoRAG 2 wants it."""
+    return extract(inputs["role"], inputs["text"], every_phrase=True)
+
+
 def entities_of(inputs: Mapping[str, str]) -> str:
     """The reply to a request of the task `query_entities`."""
     return query_entities(inputs["question"])
 
 
-def extract(role: str, text: str) -> str:
+def extract(role: str, text: str, *, every_phrase: bool = False) -> str:
     """The nodes and edges of a turn, as JSON in the shape of `ExtractionReply`; empty if it names nothing.
 
     Args:
         role: `user` or `assistant`, or the speaker's name, which then titles the speaker's node.
         text: The turn.
+        every_phrase: Whether the three best phrases of every clause become nodes, or a few of the turn's.
     """
     speaker = "User" if role in {"user", "assistant"} else role
     pronouns = _SECOND_PERSON if role == "assistant" else FIRST_PERSON
     read = [_read(clause) for clause in clauses(text)]
-    chosen = _choose(read, pronouns)
+    size = sum(len(clause.words) for clause in read)
+    few = min(_MOST_NODES, _LEAST_NODES + size // _WORDS_A_NODE)
+    chosen = _choose(read, pronouns, _PHRASES_A_CLAUSE * len(read) if every_phrase else few)
     if not chosen:
         return ExtractionReply().model_dump_json()
     who = "the user" if speaker == "User" else "a speaker of the conversation"
@@ -119,15 +128,15 @@ def _read(text: str) -> _Clause:
     return _Clause(text, tokens, phrases(text, tokens), time.group() if time else None)
 
 
-def _choose(read: list[_Clause], pronouns: frozenset[str]) -> list[_Chosen]:
+def _choose(read: list[_Clause], pronouns: frozenset[str], wanted: int) -> list[_Chosen]:
     """The phrases that become nodes, in reading order: each clause's best before any clause's second best."""
-    size = sum(len(clause.words) for clause in read)
-    wanted = min(_MOST_NODES, _LEAST_NODES + size // _WORDS_A_NODE)
     ranked: list[tuple[int, float, int, Phrase, _Clause]] = []
     for place, clause in enumerate(read):
         worth = _worth(clause, pronouns)
         best = sorted(clause.phrases, key=lambda phrase: (-_specific(phrase), phrase.first))
-        ranked += [(nth, -worth, place, phrase, clause) for nth, phrase in enumerate(best[:3])]
+        ranked += [
+            (nth, -worth, place, phrase, clause) for nth, phrase in enumerate(best[:_PHRASES_A_CLAUSE])
+        ]
     ranked.sort(key=lambda entry: entry[:3])
     picked: dict[str, tuple[int, Phrase, _Clause]] = {}
     for _, _, place, phrase, clause in ranked:

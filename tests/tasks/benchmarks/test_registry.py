@@ -26,6 +26,10 @@ def test_the_benchmarks_are_named_as_the_command_line_names_them():
         "beam-100k-rd",
         "personamem-32k",
         "personamem-32k-rd",
+        "stories",
+        "stories-cumulative",
+        "atant",
+        "atant-cumulative",
         "own",
     ]
     assert all(benchmark.name == name for name, benchmark in BENCHMARKS.items())
@@ -33,11 +37,15 @@ def test_the_benchmarks_are_named_as_the_command_line_names_them():
     assert licences == {"MIT", "CC BY-NC 4.0", "CC BY-SA 4.0", ""}
 
 
-def test_the_sample_needs_no_data_and_ignores_the_folder_given_to_others(tmp_path):
-    assert load("sample").questions == load("sample", tmp_path).questions
+BUILT_IN = [name for name, benchmark in BENCHMARKS.items() if benchmark.built_in]
 
 
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "sample"])
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_is_built_in_needs_no_data_and_ignores_the_folder_given_to_others(tmp_path, name):
+    assert load(name).questions == load(name, tmp_path).questions
+
+
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name not in BUILT_IN])
 def test_a_folder_is_searched_for_the_usual_names_gzipped_or_not(tmp_path, name):
     for file in reversed(BENCHMARKS[name].files):
         (tmp_path / file).parent.mkdir(exist_ok=True)

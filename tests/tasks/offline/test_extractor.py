@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memory.extraction import LABELS
 from memory.prompts.extraction import ExtractionReply
 from memory.prompts.query_entities import EntitiesReply
+from tasks.models.offline.chat import OfflineChat
 from tasks.models.offline.chunker import TIME, clauses, phrases, sentences, words
 from tasks.models.offline.extractor import extract, query_entities
 
@@ -137,3 +138,17 @@ def test_the_extraction_is_the_same_under_another_hash_seed() -> None:
         for seed in ("1", "2")
     }
     assert len(runs) == 1
+
+
+def test_every_noun_phrase_makes_nodes_of_all_clauses_and_still_joins_each_of_them() -> None:
+    text = " ".join(f"I sold a kayak{n} to the club{n} in town{n}." for n in range(20))
+    inputs = {"role": "user", "text": text}
+    few, every = (
+        ExtractionReply.model_validate_json(OfflineChat(name).complete("extract", inputs))
+        for name in ("noun-phrases", "every-noun-phrase")
+    )
+    assert len(few.nodes) < 10
+    titles = {node.title for node in every.nodes.values()}
+    assert titles == {"User", *(f"{kind}{n}" for n in range(20) for kind in ("kayak", "club", "town"))}
+    joined = {end for edge in every.edges.values() for end in (edge.source, edge.target)}
+    assert joined == set(every.nodes)

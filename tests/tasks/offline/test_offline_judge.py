@@ -86,6 +86,7 @@ def test_every_offline_model_does_its_tasks_from_a_prompts_inputs_and_no_other()
 
 def test_an_unknown_offline_model_is_named_with_those_that_exist() -> None:
     with pytest.raises(
-        BadInput, match="noun-phrases, locomo-observations, frames, extractive, chain, lexical"
+        BadInput,
+        match="noun-phrases, every-noun-phrase, locomo-observations, frames, extractive, chain, lexical",
     ):
         OfflineChat("oracle")

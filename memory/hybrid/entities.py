@@ -1,0 +1,93 @@
+"""Entities of a text, and what is said of their values, by rules that cost a fraction of a millisecond a turn.
+
+An entity is a run of capitalised words, or the noun phrase after an article or a possessive (`my leather boots` is
+`leather boot`, and `boot`). A value is a number, an amount, a time or a name that a sentence states beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory.titles import singular
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_STOP = _set(
+    "a about above after again against all also an and another any are as at be because been before being below "
+    "between bit both but by can could day days did do does doing down during each every few for from further get "
+    "good got great had has have having he her here his how i if in into is it its just kind last lot lots me might "
+    "month months more most must my new next no nor not now of off on once one only or other our out over own really "
+    "same shall she should so some sort such than that the their them then there these they thing things this those "
+    "through time times to today tomorrow too two under until up very was way we week weeks well were what when where "
+    "which while who whom why will with would year years yes yesterday you your"
+)
+_NAME = re.compile(
+    r"(?<![.!?:\"*#\n-] )(?<![\n*#\"-])\b[A-Z][\w&]+(?:[ ](?:of[ ]|the[ ]|de[ ])?[A-Z0-9][\w&]*)*"
+)
+_NOUNS = re.compile(
+    r"\b(?:my|our|your|his|her|their|its|a|an|the|this|that|some)((?:[ ][A-Za-z0-9][\w'-]*){1,4})",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_VALUE = re.compile(r"[$€£]?\d[\d.,:/]*(?:%| ?(?:am|pm|AM|PM|k|K|km|kg|miles|hours|minutes|dollars)\b)?")
+_LONGEST_VALUE = 60
+_NOT_A_NOUN = re.compile(r"(?:ly|ed)$")
+_LEAST = 3  # letters of an entity
+
+
+def entities_of(text: str) -> list[str]:
+    """The distinct entities of a text, in the order they are met."""
+    return list(dict.fromkeys(_entities(text)))
+
+
+def _entities(text: str) -> Iterator[str]:
+    for name in _NAME.findall(text):
+        if len(name) >= _LEAST and (lower := name.lower()) not in _STOP:
+            yield lower
+    for phrase in _NOUNS.findall(text):
+        words = _noun(phrase.lower().split())
+        if words and len(words[-1]) >= _LEAST:
+            yield words[-1]
+            if len(words) > 1:
+                yield " ".join(words)
+
+
+def _noun(words: list[str]) -> list[str]:
+    """The words of a noun phrase up to where it ends, the last in the singular."""
+    kept: list[str] = []
+    for word in words:
+        if word in _STOP:
+            break
+        kept.append(word.removesuffix("'s"))
+    while kept and _NOT_A_NOUN.search(kept[-1]):
+        kept.pop()
+    return [*kept[:-1], singular(kept[-1])] if kept else []
+
+
+def values_of(text: str) -> dict[str, str]:
+    """What a text states a value of: the last value of each entity, among those of its sentence."""
+    found: dict[str, str] = {}
+    for sentence in _SENTENCE.split(text):
+        values = [value.rstrip(".,:/") for value in _VALUE.findall(sentence)]
+        names = [name.lower() for name in _NAME.findall(sentence) if name.lower() not in _STOP]
+        for entity in entities_of(sentence):
+            stated = [value for value in (*values, *names) if value != entity and value not in entity.split()]
+            if stated:
+                found[entity] = " ".join(dict.fromkeys(stated))[:_LONGEST_VALUE]
+    return found
+
+
+def phrases_of(question: str) -> list[str]:
+    """What a question may name: its runs of one to three words, the longest first, the last word in the singular."""
+    words = [word.strip('.,!?;:"()').removesuffix("'s") for word in question.lower().split()]
+    runs = (
+        [*words[start : start + length - 1], singular(words[start + length - 1])]
+        for length in (3, 2, 1)
+        for start in range(len(words) - length + 1)
+        if words[start] not in _STOP and words[start + length - 1] not in _STOP
+    )
+    return list(dict.fromkeys(" ".join(run) for run in runs if len(run[-1]) >= _LEAST))

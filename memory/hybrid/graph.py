@@ -1,0 +1,200 @@
+"""Turns and the entities that they mention, with the values that are stated of them, and a walk over both."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.diffusion import Diffusion
+from memory.hybrid.entities import entities_of, phrases_of, values_of
+from memory.vectors import Doubles, Mask, Rows
+
+Ints = npt.NDArray[np.int32]
+_MENTION = 8
+"""Bytes of a mention: its turn and its entity."""
+_NEXT = 0.3
+"""What the edge between consecutive turns of a session weighs; that to an entity weighs 1 / ln(1 + mentions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a turn states of an entity."""
+
+    turn: int
+    value: str
+
+
+class EntityGraph:
+    """Entities, numbered as they are met, and the turns that mention them, numbered in the order they are added in."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._mentions: list[array[int]] = []  # the turns of each entity, in order
+        self._entities = array("i")  # the entities of each turn, one turn after another
+        self._ends = array("q")  # where each turn's end
+        self.versions: dict[int, list[Version]] = {}
+
+    def __len__(self) -> int:
+        """How many turns there are."""
+        return len(self._ends)
+
+    @property
+    def edges(self) -> int:
+        """How many mentions there are."""
+        return len(self._entities)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of names, mentions and values."""
+        return int(self.entity_bytes().sum()) + 8 * len(self)
+
+    def entity_bytes(self) -> Rows:
+        """Bytes of each entity: its name, its mentions and its values."""
+        names = np.array([len(name.encode("utf-8", "surrogatepass")) for name in self.numbers], np.intp)
+        found = names + _MENTION * self.degrees()
+        for entity, own in self.versions.items():
+            found[entity] += sum(_MENTION + len(v.value.encode("utf-8", "surrogatepass")) for v in own)
+        return found
+
+    def add(self, text: str, *, stated: bool) -> None:
+        """Add a turn.
+
+        Args:
+            text: What it says.
+            stated: Whether it states values: those that an assistant gives are not the user's.
+        """
+        self.restore(entities_of(text), values_of(text) if stated else {})
+
+    def restore(self, entities: Sequence[str], values: dict[str, str]) -> None:
+        """Add a turn of which entities and values are known."""
+        turn = len(self)
+        for name in entities:
+            number = self.numbers.setdefault(name, len(self.numbers))
+            if number == len(self._mentions):
+                self._mentions.append(array("i"))
+            self._mentions[number].append(turn)
+            self._entities.append(number)
+            if name in values:
+                self.versions.setdefault(number, []).append(Version(turn, values[name]))
+        self._ends.append(len(self._entities))
+
+    def asked(self, question: str) -> list[int]:
+        """The entities that a question names, the longest first."""
+        return [self.numbers[phrase] for phrase in phrases_of(question) if phrase in self.numbers]
+
+    def of_turn(self, turn: int) -> Ints:
+        """The entities of a turn."""
+        start = self._ends[turn - 1] if turn else 0
+        return np.array(self._entities[start : self._ends[turn]], np.int32)
+
+    def turns_of(self, entity: int) -> Ints:
+        """The turns that mention an entity, in order."""
+        return np.frombuffer(self._mentions[entity], np.int32)
+
+    def degrees(self) -> Rows:
+        """How often each entity is mentioned."""
+        return np.array([len(turns) for turns in self._mentions], np.intp)
+
+    def mentions(self) -> tuple[Rows, Ints]:
+        """Every mention as its turn and its entity, in order."""
+        ends = np.array(self._ends, np.intp)
+        turns = np.repeat(np.arange(len(self)), np.diff(ends, prepend=0))
+        return turns, np.array(self._entities, np.int32)
+
+    def walk(
+        self,
+        seeds: Rows,
+        weights: Doubles,
+        entities: Sequence[int],
+        sittings: Rows,
+        *,
+        damping: float,
+        hub_limit: int,
+        turns: int | None,
+    ) -> Doubles:
+        """Personalized PageRank of turns, on the subgraph around some of them.
+
+        Args:
+            seeds: Turns to start again at.
+            weights: What each weighs.
+            entities: Entities to start again at, which together weigh as much as all turns.
+            sittings: The session of each turn; those that follow each other in one are joined.
+            damping: Chance of following an edge.
+            hub_limit: Mentions from which on an entity is not walked through.
+            turns: Most turns of the subgraph; none takes the whole graph.
+
+        Returns:
+            `(turns of the memory,)`; 0 outside of the subgraph.
+        """
+        named = [entity for entity in entities if len(self._mentions[entity]) < hub_limit]
+        rows = np.arange(len(self)) if turns is None else self._around(seeds, named, hub_limit, turns)
+        found = np.zeros(len(self))
+        diffusion, numbers = self._subgraph(rows, sittings, hub_limit)
+        start = np.zeros(len(diffusion))
+        place = np.searchsorted(rows, seeds)
+        start[place] += weights / (weights.sum() or 1.0)
+        known = [numbers[entity] for entity in named if entity in numbers]
+        start[np.array(known, np.intp) + len(rows)] += 1 / max(1, len(known))
+        if start.sum():
+            found[rows] = diffusion.rank(start, damping=damping, tolerance=1e-6)[: len(rows)]
+        return found
+
+    def _around(self, seeds: Rows, entities: Sequence[int], hub_limit: int, most: int) -> Rows:
+        """So many turns around some turns and entities, nearest first, in order of their numbers."""
+        held = dict.fromkeys(seeds.tolist())
+        waiting = list(entities)
+        met = set(waiting)
+        frontier = list(held)
+        while frontier or waiting:
+            for turn in frontier:
+                fresh = [e for e in self.of_turn(turn).tolist() if e not in met]
+                met.update(fresh)
+                waiting += [e for e in fresh if len(self._mentions[e]) < hub_limit]
+            frontier = []
+            for entity in waiting:
+                for turn in self._mentions[entity]:
+                    if turn not in held:
+                        held[turn] = None
+                        frontier.append(turn)
+                if len(held) >= most:
+                    return np.array(sorted(list(held)[: max(most, len(seeds))]), np.intp)
+            waiting = []
+        return np.array(sorted(held), np.intp)
+
+    def _subgraph(self, rows: Rows, sittings: Rows, hub_limit: int) -> tuple[Diffusion, dict[int, int]]:
+        """The graph of some turns and the entities that several turns mention, and the number of each entity there."""
+        own = [self.of_turn(turn) for turn in rows.tolist()]
+        turns = np.repeat(np.arange(len(rows)), [len(part) for part in own])
+        entities = np.concatenate([np.zeros(0, np.int32), *own])
+        distinct, places = np.unique(entities, return_inverse=True)
+        degrees = np.array([len(self._mentions[e]) for e in distinct.tolist()], np.intp)
+        walked = (degrees[places] > 1) & (degrees[places] < hub_limit)
+        following = np.flatnonzero((np.diff(rows) == 1) & (np.diff(sittings[rows]) == 0))
+        edges = np.concatenate(
+            [
+                np.stack([turns[walked], places[walked] + len(rows)], axis=1),
+                np.stack([following, following + 1], axis=1),
+            ]
+        )
+        weights = np.concatenate(
+            [1 / np.log1p(degrees[places[walked]].astype(np.float64)), np.full(len(following), _NEXT)]
+        )
+        numbers = dict(zip(distinct.tolist(), range(len(distinct)), strict=True))
+        return Diffusion.of_edges(len(rows) + len(distinct), edges, weights), numbers
+
+    def keep(self, turns: Mask, entities: Mask) -> EntityGraph:
+        """The graph of the turns and entities that stay, numbered anew in order."""
+        names = list(self.numbers)
+        kept = EntityGraph()
+        stated: dict[int, dict[str, str]] = {}
+        for entity in self.versions:
+            for version in self.versions[entity]:
+                stated.setdefault(version.turn, {})[names[entity]] = version.value
+        for turn in np.flatnonzero(turns).tolist():
+            staying = [names[e] for e in self.of_turn(turn).tolist() if entities[e]]
+            kept.restore(staying, stated.get(turn, {}))
+        return kept

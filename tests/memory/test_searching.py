@@ -90,7 +90,7 @@ def test_a_session_whose_id_recurs_is_two_documents() -> None:
 @pytest.mark.parametrize("name", ["bm25", "fusion"])
 def test_as_many_turns_are_ranked_as_the_setting_says_and_only_the_best_are_shown(name: str) -> None:
     recall = asked(told(made(name, ranked=4, k=1)), "ferry")
-    assert (len(recall.provenance), recall.items, recall.shown) == (4, 1, 1)
+    assert (len(recall.provenance), recall.items, len(recall.stands_on)) == (4, 1, 1)
     assert len(asked(told(made(name, ranked=99, k=1)), "ferry").provenance) == 6
 
 
@@ -201,3 +201,21 @@ def test_bytes_are_those_of_texts_postings_and_vectors() -> None:
     texts = told(made("full_context")).size().bytes
     assert size.items == 6
     assert size.bytes == texts + (plain.bytes - texts) + (lexical.bytes - texts) + 6 * 8
+
+
+@pytest.mark.parametrize("unit", ["turn", "session"])
+@pytest.mark.parametrize("name", ["bm25", "fusion"])
+def test_what_was_forgotten_in_storage_weighs_no_more_than_if_it_had_never_been_heard(
+    name: str, unit: str
+) -> None:
+    units = {"lexical_unit": unit, "dense_unit": unit} if name == "fusion" else {"unit": unit}
+    closed = told(made(name, retention="oldest", kept=0.5, **units))
+    closed.finish()  # type: ignore[attr-defined]
+    left = {held.turn.id for held in closed.turns}  # type: ignore[attr-defined]
+    assert 0 < len(left) < 6
+    other = made(name, **units)
+    for position, texts in enumerate((FIRST, SECOND, THIRD)):
+        whole = session(*texts, position=position)
+        turns = tuple(turn for turn in whole.turns if turn.id in left)
+        other.remember(type(whole)(whole.id, whole.history, position, whole.date, turns), {})
+    assert asked(closed, "ferry harbour").provenance == asked(other, "ferry harbour").provenance

@@ -86,20 +86,20 @@ def test_without_an_event_graph_summaries_are_shown_and_turns_rank_as_their_topi
     recall = memory.recall(asking(ASKED))
     assert recall.context == "Topic: about A1\n\n---\n\nTopic: about B1"
     assert order(memory, ASKED) == ["A1", "A2", "B1", "B2", "C1", "now"]
-    assert (recall.items, recall.shown) == (2, 4)
+    assert (recall.items, len(recall.stands_on)) == (2, 4)
 
 
 def test_the_context_shows_a_topic_with_its_first_utterance_and_utterances_in_order_of_time() -> None:
     recall = world().recall(asking(ASKED))
     lines = recall.context.split("\n\n---\n\n")
     assert lines == ["Topic: about B1", "B1", "B2", "Topic: about A1", "A1", "A2", "now"]
-    assert (recall.items, recall.shown) == (7, 5)
+    assert (recall.items, len(recall.stands_on)) == (7, 5)
 
 
 def test_the_context_ends_before_the_first_that_does_not_fit() -> None:
     found = world().recall_within(asking(ASKED), [4, 7, 8, 9, 0])
     # B1 takes four words with its summary, A2 as many, `now` one.
-    assert [recall.shown for recall in found] == [1, 1, 2, 3, 0]
+    assert [len(recall.stands_on) for recall in found] == [1, 1, 2, 3, 0]
     assert [recall.context.count("Topic") for recall in found] == [1, 1, 2, 2, 0]
     assert "nothing_found" in found[-1].flags and "trimmed" in found[0].flags
     assert len({recall.provenance for recall in found}) == 1

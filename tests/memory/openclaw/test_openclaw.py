@@ -141,7 +141,7 @@ def test_every_turn_is_ranked_where_that_is_asked_though_few_chunks_are_candidat
 def test_below_the_least_score_nothing_is_shown_and_everything_is_ranked() -> None:
     recall = asked(told(min_score=0.5), "x")
     assert (recall.items, recall.context) == (1, "Ann: Bread needs flour.")
-    assert (recall.shown, len(recall.provenance)) == (1, 3)
+    assert (len(recall.stands_on), len(recall.provenance)) == (1, 3)
 
 
 def test_within_a_number_of_words_chunks_are_shown_until_the_first_that_does_not_fit() -> None:

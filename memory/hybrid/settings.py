@@ -2,8 +2,8 @@
 
 The defaults are frozen. They were chosen on the development side of `results.split` alone, before any figure of the
 rest was looked at: on 91 questions of LongMemEval-S (static vectors), on the same questions asked of six histories
-together, and on the 432 of LoCoMo's conversations 30, 41 and 42 (MiniLM). A part whose weight is 0 is off and is not computed:
-those that are so by default bought nothing there.
+together, and on the 432 of LoCoMo's conversations 30, 41 and 42 (MiniLM). A part whose weight is 0 is off and is not
+computed: those that are so by default bought nothing there.
 """
 
 from __future__ import annotations

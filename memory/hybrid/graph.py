@@ -34,6 +34,7 @@ class EntityGraph:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self._mentions: list[array[int]] = []  # the turns of each entity, in order
+        self._degrees = array("i")  # how many they are
         self._entities = array("i")  # the entities of each turn, one turn after another
         self._ends = array("q")  # where each turn's end
         self.versions: dict[int, list[Version]] = {}
@@ -76,7 +77,9 @@ class EntityGraph:
             number = self.numbers.setdefault(name, len(self.numbers))
             if number == len(self._mentions):
                 self._mentions.append(array("i"))
+                self._degrees.append(0)
             self._mentions[number].append(turn)
+            self._degrees[number] += 1
             self._entities.append(number)
             if name in values:
                 self.versions.setdefault(number, []).append(Version(turn, values[name]))
@@ -93,7 +96,7 @@ class EntityGraph:
 
     def degrees(self) -> Rows:
         """How often each entity is mentioned."""
-        return np.array([len(turns) for turns in self._mentions], np.intp)
+        return np.array(self._degrees, np.intp)
 
     def mentions(self) -> tuple[Rows, Ints]:
         """Every mention as its turn and its entity, in order."""
@@ -145,8 +148,7 @@ class EntityGraph:
         frontier, waiting = list(held), list(entities)
         met = set(waiting)
         while frontier or waiting:
-            near = np.unique(self._of_turns(np.array(frontier, np.intp))[1])
-            near = near[self._degree_of(near) < hub_limit]
+            near = np.unique(self._walked(np.array(frontier, np.intp), hub_limit)[1])
             waiting += [entity for entity in near.tolist() if entity not in met]
             met.update(waiting)
             frontier = []
@@ -168,19 +170,22 @@ class EntityGraph:
         within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
         return places, np.frombuffer(self._entities, np.int32)[starts[places] + within]
 
-    def _degree_of(self, entities: Ints) -> Rows:
-        return np.array([len(self._mentions[entity]) for entity in entities.tolist()], np.intp)
+    def _walked(self, rows: Rows, hub_limit: int) -> tuple[Rows, Ints]:
+        """As `_of_turns`, of the entities that lead anywhere: those that several turns mention, and not too many."""
+        places, entities = self._of_turns(rows)
+        degrees = np.frombuffer(self._degrees, np.int32)[entities]
+        leading = (degrees > 1) & (degrees < hub_limit)
+        return places[leading], entities[leading]
 
     def _subgraph(self, rows: Rows, sittings: Rows, hub_limit: int) -> tuple[Diffusion, dict[int, int]]:
         """The graph of some turns and the entities that several turns mention, and the number of each entity there."""
-        turns, entities = self._of_turns(rows)
+        turns, entities = self._walked(rows, hub_limit)
         distinct, places = np.unique(entities, return_inverse=True)
-        degrees = self._degree_of(distinct)[places]
-        walked = (degrees > 1) & (degrees < hub_limit)
         following = np.flatnonzero((np.diff(rows) == 1) & (np.diff(sittings[rows]) == 0))
-        mentions = np.stack([turns[walked], places[walked] + len(rows)], axis=1)
+        mentions = np.stack([turns, places + len(rows)], axis=1)
         edges = np.concatenate([mentions, np.stack([following, following + 1], axis=1)])
-        weights = [1 / np.log1p(degrees[walked].astype(np.float64)), np.full(len(following), _NEXT)]
+        degrees = np.frombuffer(self._degrees, np.int32)[entities].astype(np.float64)
+        weights = [1 / np.log1p(degrees), np.full(len(following), _NEXT)]
         numbers = dict(zip(distinct.tolist(), range(len(distinct)), strict=True))
         return Diffusion.of_edges(len(rows) + len(distinct), edges, np.concatenate(weights)), numbers
 

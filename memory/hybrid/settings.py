@@ -50,7 +50,7 @@ class PalimpsestSettings(LexicalSettings):
     """Personalized PageRank of a session's best turn, over turns and the entities that they mention."""
     graph_seeds: int = Field(10, ge=1)
     """Best turns that the walk starts at, beside the entities of the question."""
-    graph_turns: int = Field(2000, ge=1)
+    graph_turns: int = Field(1000, ge=1)
     """Most turns of the subgraph that is walked; it is grown from the seeds, breadth first."""
     hub_limit: int = Field(50, ge=2)
     """Mentions from which on an entity says too little to be walked through."""

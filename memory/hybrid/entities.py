@@ -33,7 +33,7 @@ _NOUNS = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _VALUE = re.compile(r"[$€£]?\d[\d.,:/]*(?:%| ?(?:am|pm|AM|PM|k|K|km|kg|miles|hours|minutes|dollars)\b)?")
-_LONGEST_VALUE = 60
+_VALUES = 4  # of a sentence that are kept
 _NOT_A_NOUN = re.compile(r"(?:ly|ed)$")
 _LEAST = 3  # letters of an entity
 
@@ -67,15 +67,16 @@ def _noun(words: list[str]) -> list[str]:
 
 
 def values_of(text: str) -> dict[str, str]:
-    """What a text states a value of: the last value of each entity, among those of its sentence."""
+    """What a text states a value of: the last value of each entity, the first few of its sentence together."""
     found: dict[str, str] = {}
     for sentence in _SENTENCE.split(text):
         values = [value.rstrip(".,:/") for value in _VALUE.findall(sentence)]
         names = [name.lower() for name in _NAME.findall(sentence) if name.lower() not in _STOP]
-        for entity in entities_of(sentence):
-            stated = [value for value in (*values, *names) if value != entity and value not in entity.split()]
-            if stated:
-                found[entity] = " ".join(dict.fromkeys(stated))[:_LONGEST_VALUE]
+        stated = list(dict.fromkeys([*values, *names]))[:_VALUES]
+        for entity in entities_of(sentence) if stated else ():
+            own = entity.split()
+            if others := [value for value in stated if value != entity and value not in own]:
+                found[entity] = " ".join(others)
     return found
 
 

@@ -116,10 +116,8 @@ def measured(memory: Palimpsest, walking: Palimpsest, size: int) -> dict[str, tu
 
 def print_bytes(memory: Palimpsest) -> None:
     held, peak = memory.size().bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(
-        f"{held / 2**20:,.0f} MiB held, {held / len(memory.turns):,.0f} bytes a turn; the process, which has"
-    )
-    print(f"two such memories, their tables and all texts, took {peak / 2**20:.2f} GiB at most", flush=True)
+    took = f"the process, with all texts that are to come, took {peak / 2**20:.2f} GiB at most"
+    print(f"{held / 2**20:,.0f} MiB held, {held / len(memory.turns):,.0f} bytes a turn; {took}", flush=True)
 
 
 def print_error(walking: Palimpsest) -> None:

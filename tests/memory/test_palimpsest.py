@@ -266,17 +266,25 @@ TRIP = said(0, "We left home.", "We reached the lake.", "We swam.", "We drove ba
 
 
 def test_of_time_the_turns_before_and_after_the_best_are_added_and_all_stand_in_order_of_time() -> None:
-    """The two best are those that hold the word; what lies before the first of a session is of another."""
+    """The best are those that hold the word; what lies before the first of a session is of another one."""
     before = said(1, "The lake, the lake.", "It froze.", day=3, roles=("user",))
-    memory = made(k=1, only=True, lexical_session=1, lexical_turn=1)
+    memory = made(k=2, only=True, lexical_session=1, lexical_turn=1)
     recall = asked(told(memory, TRIP, before), "When did we reach the lake?")
-    assert (ranked(recall)[0], recall.items) == ("0.1", 4)
+    assert ranked(recall)[:5] == ["0.1", "1.0", "0.0", "0.2", "1.1"]
     assert recall.context.split(RULE) == [
+        "[2023-05-04] The lake, the lake.",
         "[2023-05-04] It froze.",
         "[2023-05-06] We left home.",
         "[2023-05-06] We reached the lake.",
         "[2023-05-06] We swam.",
     ]
+
+
+def test_a_turn_between_the_two_best_is_added_once() -> None:
+    trip = said(0, "The lake.", "We rowed.", "The lake!", "We left.", "Rain.", roles=("user",))
+    recall = asked(told(made(k=2, only=True, lexical_turn=1), trip), "When were we at the lake?")
+    assert ranked(recall) == ["0.0", "0.2", "0.1", "0.3", "0.4"]
+    assert recall.items == len(recall.context.split(RULE)) == 4
 
 
 def test_of_what_the_assistant_said_its_best_turn_is_added_verbatim() -> None:

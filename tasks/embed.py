@@ -86,7 +86,7 @@ def make(work: Work) -> Made:
 
 
 def embedded(texts: list[str], work: Work) -> Made:
-    """The vectors of texts as the table `vectors`."""
+    """The vectors of texts as a table: `vectors`, or as the work calls it."""
     embedder = open_embedder(work)
     counts: dict[str, int] = {}
     try:
@@ -108,7 +108,10 @@ def embedded(texts: list[str], work: Work) -> Made:
         ],
         schema=vectors_schema(embedder.dimensions),
     )
-    return Made({"vectors": table}, {"ok": len(kept), "failed": len(embedded.failures), **counts})
+    return Made(
+        {work.params.get("table", "vectors"): table},
+        {"ok": len(kept), "failed": len(embedded.failures), **counts},
+    )
 
 
 STAGE = Stage("embed", 1, make)

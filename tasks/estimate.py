@@ -27,6 +27,7 @@ from tasks import (
     hubs,
     load,
     plant,
+    rank_tables,
     score,
     storage,
     switches,
@@ -62,7 +63,7 @@ _FREE = frozenset(
     step.STAGE.name
     for step in (
         growth, score, waterfall, waterfall_types, bootstrap, arena, frontier, storage, analyse,
-        switches, switches_budgets, switches_tables, plant, associate, use_time,
+        switches, switches_budgets, switches_tables, plant, associate, use_time, rank_tables,
     )
 )  # fmt: skip
 # What stages do here instead of their work.

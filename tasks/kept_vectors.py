@@ -56,7 +56,6 @@ class KeptVectors:
 
 def kept_vectors(work: Work, behind: Embedder) -> KeptVectors:
     """An embedder of the vectors that a work's inputs `embed-*` hold."""
-    parts = [
-        found.read(work.folder, "vectors") for name, found in work.inputs.items() if name.startswith("embed-")
-    ]
+    artefacts = [found for name, found in work.inputs.items() if name.startswith("embed-")]
+    parts = [found.read(work.folder, table) for found in artefacts for table in found.files]
     return KeptVectors(parts, behind)

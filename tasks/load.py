@@ -239,8 +239,8 @@ def _loaded(run: str, artefact: str) -> Loaded:
     loaded = Artefact.model_validate_json(artefact)
     turns = loaded.read(Path(run), "turns", TURNS)
     questions = questions_of(loaded.read(Path(run), "questions", QUESTIONS))
-    pairs = zip(turns["turn"].to_pylist(), turns["content"].to_pylist(), strict=True)
-    contents = {str(turn): str(content) for turn, content in pairs}
+    names, read = (turns[column].to_pylist() for column in ("turn", "content"))
+    contents = {str(turn): str(content) for turn, content in zip(names, read, strict=True)}
     return Histories(turns), questions, contents
 
 

@@ -127,6 +127,8 @@ class RankingPlan(Plan):
         takes = any(find(arm["system"]).needs_extractions for arm in arms)
         inputs = base if takes else {"load": base["load"]}
         prefix = self._vectors_of(conditions[0])
+        if prefix:
+            params["table"] = "vectors_beside"  # one table has vectors of one length
         return [
             self._work(embed.STAGE, prefix + b.name, {**params, "histories": list(b.histories)}, inputs)
             for b in batches

@@ -38,10 +38,9 @@ def _newest_two(stated: Sequence[Version]) -> list[int]:
 
 
 def around(best: Sequence[int], sittings: Rows) -> list[int]:
-    """The turns just before and after some turns, in their sessions."""
-    near = [place for turn in best for place in (turn - 1, turn + 1) if 0 <= place < len(sittings)]
-    own = [turn for turn in best for place in (turn - 1, turn + 1) if 0 <= place < len(sittings)]
-    return [place for place, turn in zip(near, own, strict=True) if sittings[place] == sittings[turn]]
+    """The distinct turns just before and after some turns, in their sessions."""
+    near = [(turn, place) for turn in best for place in (turn - 1, turn + 1) if 0 <= place < len(sittings)]
+    return list(dict.fromkeys(place for turn, place in near if sittings[place] == sittings[turn]))
 
 
 def first_of_assistant(pool: Sequence[int], people: Mask) -> list[int]:

@@ -1,7 +1,8 @@
 """Entities of a text, and what is said of their values, by rules that cost a fraction of a millisecond a turn.
 
-An entity is a run of capitalised words, or the noun phrase after an article or a possessive (`my leather boots` is
-`leather boot`, and `boot`). A value is a number, an amount, a time or a name that a sentence states beside it.
+An entity is a run of capitalised words inside a sentence, or the noun phrase after an article or a possessive and each
+of its words (`my leather boots` is `leather boot`, `leather` and `boot`); where a verb follows at once, it is taken for
+a part of the phrase. A value is a number, an amount, a time or a name that a sentence states beside it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,14 @@ _STOP = _set(
     "through time times to today tomorrow too two under until up very was way we week weeks well were what when where "
     "which while who whom why will with would year years yes yesterday you your"
 )
-_NAME = re.compile(
-    r"(?<![.!?:\"*#\n-] )(?<![\n*#\"-])\b[A-Z][\w&]+(?:[ ](?:of[ ]|the[ ]|de[ ])?[A-Z0-9][\w&]*)*"
-)
+_NAME = re.compile(r"(?<=[\w,;)\"'] )[A-Z][\w&]+(?: (?:of |the |de )?[A-Z0-9][\w&]*)*")  # begins no sentence
 _NOUNS = re.compile(
-    r"\b(?:my|our|your|his|her|their|its|a|an|the|this|that|some)((?:[ ][A-Za-z0-9][\w'-]*){1,4})",
+    r"\b(?:my|our|your|his|her|their|its|a|an|the|this|that|some)(?=((?: [a-z0-9][\w'-]*){1,3}))",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _VALUE = re.compile(r"[$€£]?\d[\d.,:/]*(?:%| ?(?:am|pm|AM|PM|k|K|km|kg|miles|hours|minutes|dollars)\b)?")
-_LONGEST_VALUE = 60
+_VALUES = 4  # of a sentence that are kept
 _NOT_A_NOUN = re.compile(r"(?:ly|ed)$")
 _LEAST = 3  # letters of an entity
 
@@ -50,44 +49,40 @@ def _entities(text: str) -> Iterator[str]:
             yield lower
     for phrase in _NOUNS.findall(text):
         words = _noun(phrase.lower().split())
-        if words and len(words[-1]) >= _LEAST:
-            yield words[-1]
-            if len(words) > 1:
-                yield " ".join(words)
+        yield from (word for word in words if len(word) >= _LEAST)
+        if len(words) > 1:
+            yield " ".join(words)
 
 
 def _noun(words: list[str]) -> list[str]:
-    """The words of a noun phrase up to where it ends, the last in the singular."""
+    """The words of a noun phrase up to where it ends, in the singular."""
     kept: list[str] = []
     for word in words:
         if word in _STOP:
             break
-        kept.append(word.removesuffix("'s"))
+        kept.append(singular(word.removesuffix("'s")))
     while kept and _NOT_A_NOUN.search(kept[-1]):
         kept.pop()
-    return [*kept[:-1], singular(kept[-1])] if kept else []
+    return kept
 
 
 def values_of(text: str) -> dict[str, str]:
-    """What a text states a value of: the last value of each entity, among those of its sentence."""
+    """What a text states a value of: the last value of each entity, the first few of its sentence together."""
     found: dict[str, str] = {}
     for sentence in _SENTENCE.split(text):
         values = [value.rstrip(".,:/") for value in _VALUE.findall(sentence)]
         names = [name.lower() for name in _NAME.findall(sentence) if name.lower() not in _STOP]
-        for entity in entities_of(sentence):
-            stated = [value for value in (*values, *names) if value != entity and value not in entity.split()]
-            if stated:
-                found[entity] = " ".join(dict.fromkeys(stated))[:_LONGEST_VALUE]
+        stated = list(dict.fromkeys([*values, *names]))[:_VALUES]
+        for entity in entities_of(sentence) if stated else ():
+            own = entity.split()
+            if others := [value for value in stated if value != entity and value not in own]:
+                found[entity] = " ".join(others)
     return found
 
 
 def phrases_of(question: str) -> list[str]:
-    """What a question may name: its runs of one to three words, the longest first, the last word in the singular."""
+    """What a question may name: its runs of one to three words, in the singular, the longest first."""
     words = [word.strip('.,!?;:"()').removesuffix("'s") for word in question.lower().split()]
-    runs = (
-        [*words[start : start + length - 1], singular(words[start + length - 1])]
-        for length in (3, 2, 1)
-        for start in range(len(words) - length + 1)
-        if words[start] not in _STOP and words[start + length - 1] not in _STOP
-    )
-    return list(dict.fromkeys(" ".join(run) for run in runs if len(run[-1]) >= _LEAST))
+    runs = (words[start : start + length] for length in (3, 2, 1) for start in range(len(words) - length + 1))
+    naming = (run for run in runs if run[0] not in _STOP and run[-1] not in _STOP and len(run[-1]) >= _LEAST)
+    return list(dict.fromkeys(" ".join(map(singular, run)) for run in naming))

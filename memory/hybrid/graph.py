@@ -34,6 +34,7 @@ class EntityGraph:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self._mentions: list[array[int]] = []  # the turns of each entity, in order
+        self._degrees = array("i")  # how many they are
         self._entities = array("i")  # the entities of each turn, one turn after another
         self._ends = array("q")  # where each turn's end
         self.versions: dict[int, list[Version]] = {}
@@ -76,7 +77,9 @@ class EntityGraph:
             number = self.numbers.setdefault(name, len(self.numbers))
             if number == len(self._mentions):
                 self._mentions.append(array("i"))
+                self._degrees.append(0)
             self._mentions[number].append(turn)
+            self._degrees[number] += 1
             self._entities.append(number)
             if name in values:
                 self.versions.setdefault(number, []).append(Version(turn, values[name]))
@@ -91,13 +94,9 @@ class EntityGraph:
         start = self._ends[turn - 1] if turn else 0
         return np.array(self._entities[start : self._ends[turn]], np.int32)
 
-    def turns_of(self, entity: int) -> Ints:
-        """The turns that mention an entity, in order."""
-        return np.frombuffer(self._mentions[entity], np.int32)
-
     def degrees(self) -> Rows:
         """How often each entity is mentioned."""
-        return np.array([len(turns) for turns in self._mentions], np.intp)
+        return np.array(self._degrees, np.intp)
 
     def mentions(self) -> tuple[Rows, Ints]:
         """Every mention as its turn and its entity, in order."""
@@ -146,45 +145,49 @@ class EntityGraph:
     def _around(self, seeds: Rows, entities: Sequence[int], hub_limit: int, most: int) -> Rows:
         """So many turns around some turns and entities, nearest first, in order of their numbers."""
         held = dict.fromkeys(seeds.tolist())
-        waiting = list(entities)
+        frontier, waiting = list(held), list(entities)
         met = set(waiting)
-        frontier = list(held)
         while frontier or waiting:
-            for turn in frontier:
-                fresh = [e for e in self.of_turn(turn).tolist() if e not in met]
-                met.update(fresh)
-                waiting += [e for e in fresh if len(self._mentions[e]) < hub_limit]
+            near = np.unique(self._walked(np.array(frontier, np.intp), hub_limit)[1])
+            waiting += [entity for entity in near.tolist() if entity not in met]
+            met.update(waiting)
             frontier = []
             for entity in waiting:
-                for turn in self._mentions[entity]:
-                    if turn not in held:
-                        held[turn] = None
-                        frontier.append(turn)
+                fresh = [turn for turn in self._mentions[entity] if turn not in held]
+                held |= dict.fromkeys(fresh)
+                frontier += fresh
                 if len(held) >= most:
                     return np.array(sorted(list(held)[: max(most, len(seeds))]), np.intp)
             waiting = []
         return np.array(sorted(held), np.intp)
 
+    def _of_turns(self, rows: Rows) -> tuple[Rows, Ints]:
+        """Every mention of some turns: the place of its turn among them, and its entity."""
+        ends = np.frombuffer(self._ends, np.int64)
+        starts = np.where(rows > 0, ends[rows - 1], 0)
+        counts = ends[rows] - starts
+        places = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return places, np.frombuffer(self._entities, np.int32)[starts[places] + within]
+
+    def _walked(self, rows: Rows, hub_limit: int) -> tuple[Rows, Ints]:
+        """As `_of_turns`, of the entities that lead anywhere: those that several turns mention, and not too many."""
+        places, entities = self._of_turns(rows)
+        degrees = np.frombuffer(self._degrees, np.int32)[entities]
+        leading = (degrees > 1) & (degrees < hub_limit)
+        return places[leading], entities[leading]
+
     def _subgraph(self, rows: Rows, sittings: Rows, hub_limit: int) -> tuple[Diffusion, dict[int, int]]:
         """The graph of some turns and the entities that several turns mention, and the number of each entity there."""
-        own = [self.of_turn(turn) for turn in rows.tolist()]
-        turns = np.repeat(np.arange(len(rows)), [len(part) for part in own])
-        entities = np.concatenate([np.zeros(0, np.int32), *own])
+        turns, entities = self._walked(rows, hub_limit)
         distinct, places = np.unique(entities, return_inverse=True)
-        degrees = np.array([len(self._mentions[e]) for e in distinct.tolist()], np.intp)
-        walked = (degrees[places] > 1) & (degrees[places] < hub_limit)
         following = np.flatnonzero((np.diff(rows) == 1) & (np.diff(sittings[rows]) == 0))
-        edges = np.concatenate(
-            [
-                np.stack([turns[walked], places[walked] + len(rows)], axis=1),
-                np.stack([following, following + 1], axis=1),
-            ]
-        )
-        weights = np.concatenate(
-            [1 / np.log1p(degrees[places[walked]].astype(np.float64)), np.full(len(following), _NEXT)]
-        )
+        mentions = np.stack([turns, places + len(rows)], axis=1)
+        edges = np.concatenate([mentions, np.stack([following, following + 1], axis=1)])
+        degrees = np.frombuffer(self._degrees, np.int32)[entities].astype(np.float64)
+        weights = [1 / np.log1p(degrees), np.full(len(following), _NEXT)]
         numbers = dict(zip(distinct.tolist(), range(len(distinct)), strict=True))
-        return Diffusion.of_edges(len(rows) + len(distinct), edges, weights), numbers
+        return Diffusion.of_edges(len(rows) + len(distinct), edges, np.concatenate(weights)), numbers
 
     def keep(self, turns: Mask, entities: Mask) -> EntityGraph:
         """The graph of the turns and entities that stay, numbered anew in order."""

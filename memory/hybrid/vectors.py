@@ -24,6 +24,8 @@ _BLOCK = 512
 """Rows that are widened and multiplied before the next are read, few enough to stay in cache."""
 RESCORED = 1000
 """Best rows whose cosines are computed from both planes; the others' are off by about .0005."""
+_LEVEL = 1e-6
+"""By what the rough cosines of equal rows may differ, since BLAS rounds by where in a block a row stands."""
 _DECIMALS = 6
 
 
@@ -116,16 +118,19 @@ class PlaneVectors:
             np.copyto(block, self._upper[start:end])
             np.matmul(block, query, out=rough[start:end])
         scores = rough.astype(np.float64) * (np.frombuffer(self._scales, np.float32) * 256.0)
-        if len(scores):
-            best = (
-                np.argpartition(-scores, RESCORED)[:RESCORED]
-                if len(scores) > RESCORED
-                else np.arange(len(scores))
-            )
-            scores[best] = np.add.reduce(self._exact(best) * query.astype(np.float64), axis=1)
+        best = self._best(scores)
+        scores[best] = np.add.reduce(self._exact(best) * query.astype(np.float64), axis=1)
         found = np.full(self._texts, -np.inf)
         found[self._held()] = scores.round(_DECIMALS)
         return found
+
+    @staticmethod
+    def _best(rough: Doubles) -> Rows:
+        """The rows that are scored again: so many of the best, and all that are level with the last of them."""
+        if len(rough) <= RESCORED:
+            return np.arange(len(rough))
+        last = np.partition(rough, -RESCORED)[-RESCORED]
+        return np.flatnonzero(rough >= last - _LEVEL)
 
     def _exact(self, rows: Rows) -> Doubles:
         """Some vectors from both planes."""

@@ -26,7 +26,7 @@ from memory.systems.turns import RULE, StoredTurn, stored, text_bytes
 from memory.vectors import Doubles, Mask, Rows
 
 _AROUND = 2
-"""Best turns whose neighbours in time are shown."""
+"""Best turns whose neighbours in time are shown, if so many are shown themselves."""
 _TURN = 16
 """Bytes of what is noted of a turn: day, speaker, kind and uses."""
 
@@ -209,19 +209,18 @@ class Palimpsest(TurnSearcher[PalimpsestSettings]):
         least = max(settings.k, settings.ranked)
         whole = set(sizes) != {None} or settings.budget_tokens is not None
         order = best_first(scores, len(scores) if whole else least + settings.pool).tolist()
-        added = [
-            turn for turn in self._added(asked, order[: settings.pool]) if turn not in order[: settings.k]
-        ]
-        placed = list(dict.fromkeys([*order[: settings.k], *added, *order[settings.k :]]))
+        best = order[: settings.k]
+        added = [turn for turn in self._added(asked, order[: settings.pool]) if turn not in best]
+        placed = list(dict.fromkeys([*best, *added, *order]))
         return [self._shown(asked, scores, placed, len(added), words, flags) for words in sizes]
 
     def _added(self, asked: Asked, pool: list[int]) -> list[int]:
-        """Turns that the kind of question asks for beside the best, distinct, in the order they are added."""
+        """Distinct turns that the kind of question asks for beside the best, in the order they are added."""
         settings = self.settings
         if asked.kind == "update" and settings.versions:
             return additions.versions(self.graph, asked.text, pool, self.days)
         if asked.kind == "time" and settings.chronology:
-            return additions.around(pool[:_AROUND], self.sittings.of_turns)
+            return additions.around(pool[: min(_AROUND, settings.k)], self.sittings.of_turns)
         if asked.kind == "assistant" and settings.assistant_turns:
             return additions.first_of_assistant(pool, self.people)
         return []

@@ -114,11 +114,11 @@ def kept(file: Path, make: Callable[[], Vectors]) -> Vectors:
     if file.is_file() and beside.is_file():
         data = file.read_bytes()
         if hashlib.sha256(data).hexdigest() == beside.read_text("ascii", "replace").strip():
-            table: Vectors = np.load(BytesIO(data), allow_pickle=False)
+            table: Vectors = np.load(BytesIO(data))
             return table
     made = make()
     written = BytesIO()
-    np.save(written, made, allow_pickle=False)
+    np.save(written, made)
     write_bytes(file, written.getvalue())
     write_bytes(beside, hashlib.sha256(written.getvalue()).hexdigest().encode())
     return made

@@ -70,6 +70,8 @@ CONDITIONS = (
     _arm(FULL, "improved", "rd_forget-improved"),
 )
 """Every arm shows dates, and its answerer the question's: the paper's suites give both to all of them."""
+_INTENT_FULL = _arm(FULL, "query_intent", FULL)
+"""RD-Forget's protocol for query intent, in the place of its main one."""
 NEEDS_MODEL = ("ace", "reasoning_bank")
 """Systems whose builder no rule stands in for."""
 WITHOUT_EVIDENCE = "mab-fc"
@@ -159,24 +161,26 @@ class UseTimeStudy(Study):
 
     @model_validator(mode="after")
     def _by_rules(self) -> UseTimeStudy:
-        """Offline, a rule curates and another follows its chains; arms that could say nothing are left out.
+        """What is not said otherwise is as the paper's protocol of the benchmark has it, and as the models can.
 
-        These are what only a language model can build, an oracle where no evidence is named, and a graph that is pruned
-        after its last session where questions come before that.
+        Offline, a rule curates and another follows its chains. Arms that could say nothing are left out: what only a
+        language model can build, an oracle where no evidence is named, and a graph that is pruned after its last
+        session where questions come before that.
         """
         models = self.models
+        intent = self.benchmark.startswith(_INTENT_BENCHMARKS)
         if self.conditions == CONDITIONS:
             left_out = NEEDS_MODEL if models.extractor.startswith("offline:") else ()
             left_out = (*left_out, "oracle") if self.benchmark.startswith(WITHOUT_EVIDENCE) else left_out
             left_out = (*left_out, PRUNED) if BENCHMARKS[self.benchmark].in_between else left_out
-            kept = tuple(c for c in self.conditions if not {c.system, c.name} & {*left_out})
+            arms = [_INTENT_FULL if intent and c.name == FULL else c for c in self.conditions]
+            kept = tuple(c for c in arms if not {c.system, c.name} & {*left_out})
             object.__setattr__(self, "conditions", kept)
         if models.query == "offline:noun-phrases":
             models = models.model_copy(update={"query": FRAMES})
         if models.answerer == "offline:extractive":
             models = models.model_copy(update={"answerer": CHAIN})
         if models.answer_cap is None:
-            intent = self.benchmark.startswith(_INTENT_BENCHMARKS)
             models = models.model_copy(update={"answer_cap": INTENT_CAP if intent else MAIN_CAP})
         object.__setattr__(self, "models", models)
         return self

@@ -99,6 +99,29 @@ def test_replies_are_capped_as_in_the_papers_protocols(benchmark: str, cap: int)
     assert study(benchmark=benchmark, models="openai").models.answer_cap == cap
 
 
+@pytest.mark.parametrize("benchmark", ["beam-100k-rd", "personamem-32k-rd"])
+def test_questions_of_intent_are_asked_by_the_protocol_for_them_and_so_are_its_ablations(
+    benchmark: str,
+) -> None:
+    made = [p for p in points(benchmark=benchmark, models="openai") if p.condition == "rd_forget"]
+    protocol = {
+        "curation_tokens": 8_192,
+        "selection_tokens": 2_048,
+        "chunk_tokens": 8_000,
+        "intent_aware": True,
+    }
+    assert len(made) > 6
+    for point in made:
+        assert protocol.items() <= settings(point).items(), point.arm.name
+    main = next(p for p in points(benchmark="lme-ku", models="openai") if p.condition == "rd_forget")
+    assert not settings(main)["intent_aware"]
+
+
+def test_a_condition_that_is_named_keeps_its_own_protocol() -> None:
+    named = points(benchmark="beam-100k-rd", conditions=[{"system": "rd_forget"}])
+    assert {settings(p)["selection_tokens"] for p in named} == {256}
+
+
 def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
     assert not [p for p in points(benchmark="mab-fc") if p.part == "joint"]
     stored = [p for p in points(benchmark="lme-ku") if p.part == "joint"]

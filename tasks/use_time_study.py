@@ -196,9 +196,16 @@ class UseTimeStudy(Study):
         """Every arm of the study, those that ask a model something new first.
 
         Raises:
-            BadInput: If a condition cannot be held to a budget.
+            BadInput: If a condition cannot be held to a budget, or two arms have one name.
         """
-        return (*self._systems(), *self._ablated(), *self._stored())
+        made = (*self._systems(), *self._ablated(), *self._stored())
+        arms = [point.arm.name for point in made]
+        if twice := {name for name in arms if arms.count(name) > 1}:
+            raise BadInput(
+                f"two arms are called {min(twice)}: give its condition another name, or shares of `kept` that differ "
+                "by a percent at least"
+            )
+        return made
 
     def _systems(self) -> Iterator[Point]:
         for condition in self.conditions:

@@ -143,6 +143,18 @@ def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_aske
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [
+        {"conditions": [{"system": "rd_forget"}, {"system": "rd_forget", "name": "rd_forget-qc"}]},
+        {"kept": [0.101, 0.102]},
+    ],
+)
+def test_two_arms_of_one_name_would_write_over_each_other_and_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="two arms are called"):
+        points(**fields)
+
+
+@pytest.mark.parametrize(
     ("fields", "fault"),
     [
         ({"budgets": [500, 250]}, "budgets: give positive numbers of tokens in rising order"),

@@ -207,6 +207,14 @@ class UseTimeStudy(Study):
             )
         return made
 
+    def arms(self) -> tuple[Condition, ...]:
+        """The arms of all points.
+
+        Raises:
+            BadInput: As `points`.
+        """
+        return tuple(point.arm for point in self.points())
+
     def _systems(self) -> Iterator[Point]:
         for condition in self.conditions:
             if condition.system == "none":

@@ -138,7 +138,7 @@ def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_aske
 ) -> None:
     monkeypatch.setitem(dict_of_systems(), "boundless", "memory.systems.nothing:NoMemory")
     with pytest.raises(BadInput, match="condition boundless: system boundless has no setting budget_tokens"):
-        points(conditions=[{"system": "boundless"}])
+        study(conditions=[{"system": "boundless"}])
     assert [p.tokens for p in points(conditions=[{"system": "none"}])] == [None]
 
 
@@ -151,7 +151,12 @@ def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_aske
 )
 def test_two_arms_of_one_name_would_write_over_each_other_and_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="two arms are called"):
-        points(**fields)
+        study(**fields)
+
+
+def test_a_policy_that_a_system_cannot_follow_is_refused_before_the_run_begins() -> None:
+    with pytest.raises(BadInput, match="reads vectors, and this system keeps none"):
+        study(benchmark="lme-ku", retention=["fademem"])
 
 
 @pytest.mark.parametrize(

@@ -225,8 +225,10 @@ class UseTimeStudy(Study):
                     f"condition {condition.name}: system {condition.system} has no setting budget_tokens, so that it "
                     "cannot be held to a budget; leave it out"
                 )
+            own = self.arm(condition)["settings"]
+            stored = {"retention": own.get("retention", ""), "kept": own.get("kept", 1.0)}
             for tokens in self.budgets:
-                yield Point(self._at(condition, tokens), condition.name, tokens)
+                yield Point(self._at(condition, tokens), condition.name, tokens, **stored)
 
     def _ablated(self) -> Iterator[Point]:
         full = next((c for c in self.conditions if c.name == FULL and c.system == FULL), None)

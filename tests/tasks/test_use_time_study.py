@@ -133,6 +133,12 @@ def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
     assert [p for p in points(benchmark="mab-fc", kept=[0.3]) if p.part == "joint"]
 
 
+def test_a_point_says_what_its_condition_forgets_in_storage_by_itself() -> None:
+    stored = {(p.condition, p.retention, p.kept) for p in points(benchmark="lme-ku") if p.part == "system"}
+    assert ("graph-pruned", "importance", 0.5) in stored
+    assert ("graph", "", 1.0) in stored
+
+
 def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_asked_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -211,6 +211,14 @@ def test_the_axis_of_tokens_is_labelled_with_the_budgets(tmp_path: Path) -> None
     assert "mathdefault" not in svg.read_text()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_what_shows_nothing_or_of_what_was_never_judged_is_drawn_too(tmp_path: Path) -> None:
+    nothing = use_time.means(rows("none", [0, 0], tokens=0), pd.DataFrame([point("none")]), **SAMPLING)
+    unjudged = use_time.means(rows("a", [NAN, NAN]), pd.DataFrame([point("a")]), **SAMPLING)
+    for name, means in (("nothing", nothing), ("unjudged", unjudged)):
+        assert all(path.stat().st_size > 1000 for path in rate_distortion_figure(means, tmp_path / name))
+
+
 def test_figures_are_drawn_twice_alike(tmp_path: Path) -> None:
     means = use_time.means(rows("a", [1, 0]), pd.DataFrame([point("a")]), **SAMPLING)
     found = use_time.ablations(turned(("w", [0, 1, 1, 0])), {"w": "-FORGET"}, "LME-KU")

@@ -24,10 +24,21 @@ from results import rendering
 from results.columns import Column, documented
 from results.loading import LoadedRun
 from results.tables import write_bytes, written_whole
+from results.use_time_text import TEXTS
 
 FOR_PROGRAMS = frozenset({"vectors", "paper_text", "frontier_rows", "forgetting_periodic"})
 """Tables of which nobody reads a row; they are exported if they are named."""
-FOR_PAPERS = ("table_1", "table_2", "table_3", "table_5", "table_6", "table_7", "noninferiority", "storage")
+FOR_PAPERS = (
+    "table_1",
+    "table_2",
+    "table_3",
+    "table_5",
+    "table_6",
+    "table_7",
+    "noninferiority",
+    "storage",
+    *TEXTS,
+)
 """Tables short enough for a page of LaTeX."""
 ROWS_OF_A_SHEET = 1_048_576 - 1
 _LONGEST = 32_767  # UTF-16 units that a cell of a workbook holds
@@ -166,9 +177,10 @@ def shortened(text: str) -> str:
 def to_latex(run: LoadedRun, folder: Path, names: Sequence[str]) -> list[Path]:
     """Write each table as `<name>.tex`, and `tables.tex`, a document that shows them all.
 
-    The paper's tables are as the run wrote them; others show their numbers. They need the package booktabs.
+    The papers' tables are as the run wrote them; others show their numbers. They need the package booktabs.
     """
     texts = {row["table"]: row["latex"] for row in run.arrow("paper_text").to_pylist()}
+    texts |= {name: TEXTS[name](run.arrow(name).to_pandas()).latex() for name in names if name in TEXTS}
     written = []
     for name in names:
         text = texts.get(name) or _latex(run.arrow(name), name)

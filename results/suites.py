@@ -99,8 +99,9 @@ def _mean(rows: pd.DataFrame) -> dict[str, Any] | None:
     """The unweighted mean of all three suites; none where one is missing."""
     if set(rows["suite"]) != set(NAMES):
         return None
-    middle = float(rows["mean"].mean())
-    spread = _Z * math.sqrt(float((rows["sem"] ** 2).sum())) / len(NAMES)
+    # Of a suite that is not known there is no mean of three: pandas would pass it over.
+    middle = float(rows["mean"].mean(skipna=False))
+    spread = _Z * math.sqrt(float((rows["sem"] ** 2).sum(skipna=False))) / len(NAMES)
     return {
         **{name: rows[name].iloc[0] for name in ("source", "family", "condition")},
         "suite": MEAN,
@@ -108,7 +109,7 @@ def _mean(rows: pd.DataFrame) -> dict[str, Any] | None:
         "mean": middle,
         "low": middle - spread,
         "high": middle + spread,
-        "with_missing": float(rows["with_missing"].mean()),
+        "with_missing": float(rows["with_missing"].mean(skipna=False)),
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -19,6 +20,9 @@ from results.statistics import estimates, holm, paired_differences
 
 FIGURES = ("judge", "f1", "context_evidence")
 """Accuracy by the judge, token F1, and the share of the evidence turns that the context stands on."""
+EVALUATED = ("judge", "f1")
+"""Those that an answer has once it was evaluated. Evidence is missing where a benchmark names none, which is no fault
+of the system's."""
 SUITES: Mapping[str, str] = {
     "amb-text": "AMB-Text",
     "lme-ku": "LME-KU",
@@ -88,8 +92,8 @@ def means(rows: pd.DataFrame, points: pd.DataFrame, **sampling: int) -> pd.DataF
 
     Returns:
         The points' columns; `figure`, `n`, `missing`, `units`, `mean`, `sem`, `low`, `high`; `with_missing`, the mean
-        with what is missing counted as zero; `rate` and `bytes`, means over the arm's questions; `archive_rescues`, the
-        paper's counter.
+        with what is missing counted as zero, null for evidence; `rate` and `bytes`, means over the arm's questions;
+        `archive_rescues`, the paper's counter.
     """
     lines = []
     for arm, some in rows.groupby("arm", sort=False):
@@ -100,8 +104,11 @@ def means(rows: pd.DataFrame, points: pd.DataFrame, **sampling: int) -> pd.DataF
             "archive_rescues": int(some["archive_rescues"].sum()),
         }
         for name, estimate in found.items():
-            counted = float(some[name].fillna(0.0).mean()) if estimate.n else float("nan")
-            lines.append({"arm": arm, "figure": name, **asdict(estimate), "with_missing": counted, **held})
+            counted = estimate.n and name in EVALUATED
+            with_missing = float(some[name].fillna(0.0).mean()) if counted else float("nan")
+            lines.append(
+                {"arm": arm, "figure": name, **asdict(estimate), "with_missing": with_missing, **held}
+            )
     return points.merge(pd.DataFrame(lines), on="arm", how="inner")
 
 
@@ -161,7 +168,7 @@ def joint(means: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row a selection, policy, share kept, budget and figure. `loss` is the best mean of the figure minus the
         row's. `undominated`: no other row has a mean at least as high for at most as many bytes and tokens, one of
-        the three better.
+        the three better; a row without a mean is not.
     """
     stored = means[means["part"] == "joint"]
     whole = means[
@@ -179,4 +186,7 @@ def joint(means: pd.DataFrame) -> pd.DataFrame:
 
 def _undominated(points: pd.DataFrame) -> list[bool]:
     costs = points[["bytes", "rate"]].assign(loss=-points["mean"]).to_numpy(float)
-    return [not bool(((costs <= own).all(axis=1) & (costs < own).any(axis=1)).any()) for own in costs]
+    return [
+        not np.isnan(own).any() and not ((costs <= own).all(axis=1) & (costs < own).any(axis=1)).any()
+        for own in costs
+    ]

@@ -45,7 +45,8 @@ def rate_distortion_figure(means: pd.DataFrame, stem: Path) -> Files:
         axes.minorticks_off()
         axes.set_xlabel("rate: context tokens a question (o200k, log scale)")
         axes.set_ylabel(f"distortion: 1 - {TITLES[figure_name]}")
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.5)
+        if budgets:
+            axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.5)
 
     return save(draw, stem, (7.6, 4.2))
 

@@ -13,8 +13,8 @@ from results.rendering import interval, number, signed
 
 TITLES = {"judge": "accuracy", "f1": "F1", "context_evidence": "evidence in context"}
 COUNTED = (
-    "Accuracy is over completed evaluations; with_missing in the Parquet counts what is missing as wrong. Where all "
-    "questions are on one history, intervals are over its questions."
+    "Accuracy is over completed evaluations; where some are missing, it also stands with these counted as wrong. Where "
+    "all questions are on one history, intervals are over its questions."
 )
 
 
@@ -27,20 +27,20 @@ def headline(means: pd.DataFrame) -> str:
 
 
 def use_time_text(means: pd.DataFrame) -> PaperTable:
-    """Table `use_time`: a line a system, a column a budget."""
+    """Table `use_time`: a line a system, a column a budget, and one for a system that shows nothing."""
     figure = headline(means)
     own = means[(means["part"] == "system") & (means["figure"] == figure)]
-    budgets = sorted(own["tokens"].dropna().unique())
+    budgets = [0] * bool(own["tokens"].isna().any()) + sorted(own["tokens"].dropna().unique())
     text = []
     for condition, rows in own.groupby("condition", sort=False):
-        by_budget = {row["tokens"]: row for row in rows.to_dict("records") if pd.notna(row["tokens"])}
+        by_budget = dict(zip(rows["tokens"].fillna(0), rows.to_dict("records"), strict=True))
         text.append((str(condition), *(_cell(by_budget.get(tokens)) for tokens in budgets)))
     return PaperTable(
         name="use_time",
         caption=f"{TITLES[figure].capitalize()} of every system at equal token budgets, with 95 % intervals and the "
         f"number of questions; in brackets the tokens that its contexts really take. {COUNTED}",
         data=own,
-        header=("System", *(f"{tokens:,} tokens" for tokens in budgets)),
+        header=("System", *(f"{tokens:,.0f} tokens" if tokens else "no context" for tokens in budgets)),
         rows=tuple(text),
     )
 
@@ -49,7 +49,9 @@ def _cell(row: Mapping[Any, Any] | None) -> str:
     if row is None or math.isnan(row["mean"]):
         return "-"
     shown = f"{number(row['mean'])} {interval(row['low'], row['high'])}"
-    return f"{shown} ({row['n']:,}; {row['rate']:,.0f})"
+    missing = row["missing"] and not math.isnan(row["with_missing"])
+    counted = f"; with {row['missing']:,} missing {number(row['with_missing'])}" if missing else ""
+    return f"{shown} ({row['n']:,}; {row['rate']:,.0f}{counted})"
 
 
 def differences_text(differences: pd.DataFrame) -> PaperTable:

@@ -37,7 +37,7 @@ def kind_of(fields: Mapping[str, Any]) -> type[Study]:
 
 
 def make_study(fields: dict[str, Any], source: str = "") -> Study:
-    """A study whose conditions can be resolved.
+    """A study whose arms can be resolved.
 
     Args:
         fields: The study's own.
@@ -48,7 +48,7 @@ def make_study(fields: dict[str, Any], source: str = "") -> Study:
     """
     try:
         study = kind_of(fields)(**fields)
-        for condition in study.conditions:
+        for condition in study.arms():
             study.arm(condition)
     except ValidationError as error:
         raise BadInput(f"{source}{plain(_fault(error))}") from error

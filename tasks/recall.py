@@ -101,4 +101,4 @@ def recall_row(memory: MemorySystem, question: Question) -> dict[str, Any]:
     }
 
 
-STAGE = Stage("recall", 4, make)
+STAGE = Stage("recall", 5, make)

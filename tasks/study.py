@@ -357,6 +357,10 @@ class Study(BaseModel):
             parts.append(f"{self.questions} questions")
         return ", ".join(parts)
 
+    def arms(self) -> tuple[Condition, ...]:
+        """All arms that follow from the study: its conditions, unless its kind makes more of them."""
+        return self.conditions
+
     def arm(self, condition: Condition) -> dict[str, Any]:
         """What a stage needs of a condition: name, system and full settings.
 

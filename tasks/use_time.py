@@ -92,4 +92,4 @@ def _turned(points: pd.DataFrame) -> list[tuple[str, str]]:
     return [(str(p["arm"]), full[p["tokens"]]) for p in variants.to_dict("records")]
 
 
-STAGE = Stage("use_time", 2, make)
+STAGE = Stage("use_time", 3, make)

@@ -43,8 +43,7 @@ class UseTimePlan(SharedBuilds):
         if not isinstance(run.study, UseTimeStudy):
             raise TypeError(f"{run.study.study} is no use-time study")
         self._points = run.study.points()
-        arms = tuple(point.arm for point in self._points)
-        self._study = run.study.model_copy(update={"conditions": arms})
+        self._study = run.study.model_copy(update={"conditions": run.study.arms()})
 
     def _ask(self, base: dict[str, Artefact]) -> list[Artefact]:
         scores = super()._ask(base)
@@ -60,8 +59,9 @@ class UseTimePlan(SharedBuilds):
     ) -> tuple[list[Artefact], list[Artefact]]:
         """As always, but in waves: arms that put the same requests to a model wait for the first of them.
 
-        All budgets of an arm ask the same, and variants of RD-Forget mostly what it asks: at once, each would buy what
-        the others buy.
+        All budgets of an arm ask the same, and variants of RD-Forget mostly what it asks. At once, each would compute
+        what the others compute where a rule replies, and on several machines buy what the others buy; on one, calls
+        are bought one by one.
         """
         waves: list[list[tuple[Condition, Batch]]] = [[], [], []]
         wave_of = self._waves()

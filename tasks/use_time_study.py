@@ -70,6 +70,8 @@ CONDITIONS = (
     _arm(FULL, "improved", "rd_forget-improved"),
 )
 """Every arm shows dates, and its answerer the question's: the paper's suites give both to all of them."""
+_INTENT_FULL = _arm(FULL, "query_intent", FULL)
+"""RD-Forget's protocol for query intent, in the place of its main one."""
 NEEDS_MODEL = ("ace", "reasoning_bank")
 """Systems whose builder no rule stands in for."""
 WITHOUT_EVIDENCE = "mab-fc"
@@ -159,24 +161,26 @@ class UseTimeStudy(Study):
 
     @model_validator(mode="after")
     def _by_rules(self) -> UseTimeStudy:
-        """Offline, a rule curates and another follows its chains; arms that could say nothing are left out.
+        """What is not said otherwise is as the paper's protocol of the benchmark has it, and as the models can.
 
-        These are what only a language model can build, an oracle where no evidence is named, and a graph that is pruned
-        after its last session where questions come before that.
+        Offline, a rule curates and another follows its chains. Arms that could say nothing are left out: what only a
+        language model can build, an oracle where no evidence is named, and a graph that is pruned after its last
+        session where questions come before that.
         """
         models = self.models
+        intent = self.benchmark.startswith(_INTENT_BENCHMARKS)
         if self.conditions == CONDITIONS:
             left_out = NEEDS_MODEL if models.extractor.startswith("offline:") else ()
             left_out = (*left_out, "oracle") if self.benchmark.startswith(WITHOUT_EVIDENCE) else left_out
             left_out = (*left_out, PRUNED) if BENCHMARKS[self.benchmark].in_between else left_out
-            kept = tuple(c for c in self.conditions if not {c.system, c.name} & {*left_out})
+            arms = [_INTENT_FULL if intent and c.name == FULL else c for c in self.conditions]
+            kept = tuple(c for c in arms if not {c.system, c.name} & {*left_out})
             object.__setattr__(self, "conditions", kept)
         if models.query == "offline:noun-phrases":
             models = models.model_copy(update={"query": FRAMES})
         if models.answerer == "offline:extractive":
             models = models.model_copy(update={"answerer": CHAIN})
         if models.answer_cap is None:
-            intent = self.benchmark.startswith(_INTENT_BENCHMARKS)
             models = models.model_copy(update={"answer_cap": INTENT_CAP if intent else MAIN_CAP})
         object.__setattr__(self, "models", models)
         return self
@@ -192,9 +196,24 @@ class UseTimeStudy(Study):
         """Every arm of the study, those that ask a model something new first.
 
         Raises:
-            BadInput: If a condition cannot be held to a budget.
+            BadInput: If a condition cannot be held to a budget, or two arms have one name.
         """
-        return (*self._systems(), *self._ablated(), *self._stored())
+        made = (*self._systems(), *self._ablated(), *self._stored())
+        arms = [point.arm.name for point in made]
+        if twice := {name for name in arms if arms.count(name) > 1}:
+            raise BadInput(
+                f"two arms are called {min(twice)}: give its condition another name, or shares of `kept` that differ "
+                "by a percent at least"
+            )
+        return made
+
+    def arms(self) -> tuple[Condition, ...]:
+        """The arms of all points.
+
+        Raises:
+            BadInput: As `points`.
+        """
+        return tuple(point.arm for point in self.points())
 
     def _systems(self) -> Iterator[Point]:
         for condition in self.conditions:
@@ -206,8 +225,10 @@ class UseTimeStudy(Study):
                     f"condition {condition.name}: system {condition.system} has no setting budget_tokens, so that it "
                     "cannot be held to a budget; leave it out"
                 )
+            own = self.arm(condition)["settings"]
+            stored = {"retention": own.get("retention", ""), "kept": own.get("kept", 1.0)}
             for tokens in self.budgets:
-                yield Point(self._at(condition, tokens), condition.name, tokens)
+                yield Point(self._at(condition, tokens), condition.name, tokens, **stored)
 
     def _ablated(self) -> Iterator[Point]:
         full = next((c for c in self.conditions if c.name == FULL and c.system == FULL), None)

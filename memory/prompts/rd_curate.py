@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from memory.models import ChatRequest
-from memory.prompts.material import Text, flat
+from memory.prompts.material import Names, Text, flat
 from memory.reply import read_json, records
 
 
@@ -47,7 +47,7 @@ class FactReply(BaseModel):
 
     statement: Text = ""
     slot: Text = ""
-    source: Text = ""
+    source: Names = ""
     validity: Text = ""
 
 

@@ -80,9 +80,13 @@ def normal_slot(slot: str) -> str:
 
 
 def _turns(source: str, chunk: Sequence[Line]) -> tuple[str, ...]:
-    """The turns of the lines that a source names; if it names none, those of the lines that it quotes."""
+    """The turns of the lines that a source names; if it names none, that of the one line that it quotes.
+
+    What stands in several lines, such as the name of who speaks, tells none of them apart.
+    """
     lines = named(source, chunk)
     if not lines and source:
         quoted = source.casefold()
-        lines = [line for line in chunk if quoted in line.text.casefold()]
+        quoting = [line for line in chunk if quoted in line.text.casefold()]
+        lines = quoting if len(quoting) == 1 else []
     return turns_of(lines)

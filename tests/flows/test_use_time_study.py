@@ -8,8 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import results
 from memory import tokens
 from memory.packing import cost
+from results.export import FOR_PAPERS, chosen, to_latex
 from tests.flows.study_in_loop import Watched, run_in_loop
 
 STUDY: dict[str, Any] = {
@@ -88,6 +90,14 @@ def test_the_run_leaves_text_and_figures(run: Watched) -> None:
         assert "tabular" in (run.folder / f"{name}.tex").read_text()
     for name in ("rate_distortion", "ablations", "storage_by_use"):
         assert (run.folder / f"figures/{name}.svg").stat().st_size > 1000
+
+
+def test_its_tables_are_exported_as_latex_as_the_run_wrote_them(run: Watched, tmp_path: Path) -> None:
+    loaded = results.load(run.folder)
+    names = [name for name in FOR_PAPERS if name in chosen(loaded)]
+    to_latex(loaded, tmp_path, names)
+    for name in ("use_time", "use_time_differences", "ablations", "joint"):
+        assert (tmp_path / f"{name}.tex").read_bytes() == (run.folder / f"{name}.tex").read_bytes()
 
 
 def test_a_second_run_makes_nothing(run: Watched) -> None:

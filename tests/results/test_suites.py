@@ -36,6 +36,24 @@ def test_there_is_no_mean_of_two_suites() -> None:
     assert MEAN not in set(table[table["source"] == "measured"]["suite"])
 
 
+def test_a_suite_without_an_evaluation_leaves_the_mean_of_three_unknown() -> None:
+    unknown = run("mab-fc", float("nan"), missing=10)
+    table = suites([run("amb-text", 0.9), run("lme-ku", 0.6), unknown], 2000)
+    own = table[(table["source"] == "measured") & (table["suite"] == MEAN)]
+    assert own[["mean", "low", "high", "with_missing"]].isna().all(axis=None)
+    [line] = [row for row in suites_text(table, 2000).rows if row[:3] == ("measured", "m", "rd_forget")]
+    assert line[-2:] == ("-", "-")
+
+
+def test_an_interval_needs_the_spread_of_every_suite() -> None:
+    one = run("mab-fc", 0.3)
+    one.means["sem"] = float("nan")
+    table = suites([run("amb-text", 0.9), run("lme-ku", 0.6), one], 2000)
+    own = table[(table["source"] == "measured") & (table["suite"] == MEAN)].set_index("condition")
+    assert own.loc["rd_forget", "mean"] == pytest.approx(0.6)
+    assert own[["low", "high"]].isna().all(axis=None)
+
+
 def test_families_stand_beside_one_another_and_the_papers_rows_are_marked() -> None:
     table = suites([run("mab-fc", 0.9, "x"), run("mab-fc-mh-6k", 0.8, "y")], 2000)
     text = suites_text(table, 2000)

@@ -50,6 +50,14 @@ def test_accuracy_is_over_completed_evaluations_and_missing_ones_are_counted() -
     assert judged["archive_rescues"] == 2
 
 
+def test_evidence_that_a_benchmark_does_not_name_is_not_counted_as_not_found() -> None:
+    some = rows("a", [1, 0, 1, 1]).assign(context_evidence=[1.0, NAN, 1.0, NAN])
+    table = use_time.means(some, pd.DataFrame([point("a")]), **SAMPLING).set_index("figure")
+    assert (table.loc["context_evidence", "mean"], table.loc["context_evidence", "missing"]) == (1.0, 2)
+    assert np.isnan(table.loc["context_evidence", "with_missing"])
+    assert table.loc["f1", "with_missing"] == 0.75
+
+
 def test_the_rate_is_the_tokens_that_contexts_take_and_not_the_budget() -> None:
     both = pd.concat([rows("a", [1, 1], tokens=120, kept=7), rows("b", [1, 1], tokens=480, kept=9)])
     points = pd.DataFrame([point("a"), point("b")])
@@ -143,6 +151,17 @@ def test_the_joint_table_says_what_is_lost_and_which_points_nothing_dominates() 
     }
 
 
+def test_a_point_of_which_nothing_was_evaluated_is_not_among_the_best() -> None:
+    means = pd.concat([rows("flat-b500", [1, 0]), rows("half", [NAN, NAN], kept=1)])
+    stored = {"part": "joint", "retention": "importance", "kept": 0.5}
+    table = use_time.joint(
+        use_time.means(means, pd.DataFrame([point("flat-b500"), point("half", **stored)]), **SAMPLING)
+    )
+    judged = table[table["figure"] == "judge"].set_index("arm")
+    assert judged["undominated"].to_dict() == {"flat-b500": True, "half": False}
+    assert joint_text(table).rows[1][-2:] == ("–", "")
+
+
 def test_text_holds_every_mean_with_its_n_and_the_tokens_really_used() -> None:
     means = use_time.means(
         rows("flat-b500", [1, 0], tokens=321), pd.DataFrame([point("flat-b500")]), **SAMPLING
@@ -158,6 +177,25 @@ def test_text_holds_every_mean_with_its_n_and_the_tokens_really_used() -> None:
     assert set(TEXTS) == {"use_time", "use_time_differences", "ablations", "joint"}
 
 
+def test_a_system_that_shows_nothing_has_a_column_of_its_own() -> None:
+    both = pd.concat([rows("none", [0, 0], tokens=0), rows("flat-b500", [1, 1])])
+    points = pd.DataFrame([point("none", "none", tokens=None), point("flat-b500")])  # type: ignore[arg-type]
+    means = use_time.means(both, points.astype({"tokens": "Int64"}), **SAMPLING)
+    text = use_time_text(means)
+    assert text.header == ("System", "no context", "500 tokens")
+    assert [(row[0], row[1][:5], row[2][:5]) for row in text.rows] == [
+        ("none", "0.000", "-"),
+        ("flat", "-", "1.000"),
+    ]
+
+
+def test_a_cell_counts_what_is_missing_and_says_what_accuracy_is_with_it() -> None:
+    means = use_time.means(rows("flat-b500", [1, 1, 0, NAN]), pd.DataFrame([point("flat-b500")]), **SAMPLING)
+    [[_, cell]] = use_time_text(means).rows
+    assert cell.startswith("0.667 [")
+    assert cell.endswith("(3; 100; with 1 missing 0.500)")
+
+
 def test_evidence_heads_the_table_where_nothing_could_be_judged() -> None:
     some = rows("a", [1, 0]).assign(judge=NAN)
     means = use_time.means(some, pd.DataFrame([point("a")]), **SAMPLING)
@@ -171,6 +209,14 @@ def test_the_axis_of_tokens_is_labelled_with_the_budgets(tmp_path: Path) -> None
     assert ">250<" in svg.read_text()
     assert ">1,000<" in svg.read_text()
     assert "mathdefault" not in svg.read_text()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_what_shows_nothing_or_of_what_was_never_judged_is_drawn_too(tmp_path: Path) -> None:
+    nothing = use_time.means(rows("none", [0, 0], tokens=0), pd.DataFrame([point("none")]), **SAMPLING)
+    unjudged = use_time.means(rows("a", [NAN, NAN]), pd.DataFrame([point("a")]), **SAMPLING)
+    for name, means in (("nothing", nothing), ("unjudged", unjudged)):
+        assert all(path.stat().st_size > 1000 for path in rate_distortion_figure(means, tmp_path / name))
 
 
 def test_figures_are_drawn_twice_alike(tmp_path: Path) -> None:

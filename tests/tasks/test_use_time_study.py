@@ -99,6 +99,29 @@ def test_replies_are_capped_as_in_the_papers_protocols(benchmark: str, cap: int)
     assert study(benchmark=benchmark, models="openai").models.answer_cap == cap
 
 
+@pytest.mark.parametrize("benchmark", ["beam-100k-rd", "personamem-32k-rd"])
+def test_questions_of_intent_are_asked_by_the_protocol_for_them_and_so_are_its_ablations(
+    benchmark: str,
+) -> None:
+    made = [p for p in points(benchmark=benchmark, models="openai") if p.condition == "rd_forget"]
+    protocol = {
+        "curation_tokens": 8_192,
+        "selection_tokens": 2_048,
+        "chunk_tokens": 8_000,
+        "intent_aware": True,
+    }
+    assert len(made) > 6
+    for point in made:
+        assert protocol.items() <= settings(point).items(), point.arm.name
+    main = next(p for p in points(benchmark="lme-ku", models="openai") if p.condition == "rd_forget")
+    assert not settings(main)["intent_aware"]
+
+
+def test_a_condition_that_is_named_keeps_its_own_protocol() -> None:
+    named = points(benchmark="beam-100k-rd", conditions=[{"system": "rd_forget"}])
+    assert {settings(p)["selection_tokens"] for p in named} == {256}
+
+
 def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
     assert not [p for p in points(benchmark="mab-fc") if p.part == "joint"]
     stored = [p for p in points(benchmark="lme-ku") if p.part == "joint"]
@@ -110,13 +133,36 @@ def test_storage_is_forgotten_where_the_joint_question_is_asked() -> None:
     assert [p for p in points(benchmark="mab-fc", kept=[0.3]) if p.part == "joint"]
 
 
+def test_a_point_says_what_its_condition_forgets_in_storage_by_itself() -> None:
+    stored = {(p.condition, p.retention, p.kept) for p in points(benchmark="lme-ku") if p.part == "system"}
+    assert ("graph-pruned", "importance", 0.5) in stored
+    assert ("graph", "", 1.0) in stored
+
+
 def test_a_system_without_a_budget_is_refused_by_name_and_one_of_nothing_is_asked_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(dict_of_systems(), "boundless", "memory.systems.nothing:NoMemory")
     with pytest.raises(BadInput, match="condition boundless: system boundless has no setting budget_tokens"):
-        points(conditions=[{"system": "boundless"}])
+        study(conditions=[{"system": "boundless"}])
     assert [p.tokens for p in points(conditions=[{"system": "none"}])] == [None]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"conditions": [{"system": "rd_forget"}, {"system": "rd_forget", "name": "rd_forget-qc"}]},
+        {"kept": [0.101, 0.102]},
+    ],
+)
+def test_two_arms_of_one_name_would_write_over_each_other_and_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="two arms are called"):
+        study(**fields)
+
+
+def test_a_policy_that_a_system_cannot_follow_is_refused_before_the_run_begins() -> None:
+    with pytest.raises(BadInput, match="reads vectors, and this system keeps none"):
+        study(benchmark="lme-ku", retention=["fademem"])
 
 
 @pytest.mark.parametrize(

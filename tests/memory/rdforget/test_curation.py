@@ -145,6 +145,17 @@ def test_a_source_that_quotes_a_line_stands_on_its_turn():
     assert claims(fact("x", source="good LUCK!"))[0].turns == ("h#0.1",)
 
 
+def test_a_source_may_be_a_list_of_ids():
+    assert claims(fact("x", source=["L1", "L2"]))[0].turns == ("h#0.0", "h#0.1")
+
+
+def test_what_several_lines_say_such_as_their_speaker_quotes_none_of_them():
+    both = [*SOME, Line("L3", "Ann: Thank you!", "h#0.2")]
+    chat = FakeCurator({"active": [fact("x", source="Ann"), fact("y", source="Bob")], "replaced": []})
+    [found] = curated([both], asked("?"), rd_settings(), chat)
+    assert [claim.turns for claim in found] == [(), ("h#0.1",)]
+
+
 def test_what_has_no_content_is_no_claim():
     found = claims(
         fact(" \n "), fact(None), fact(7), fact(["x"]), {}, "x", None, {"statement": "kept"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from memory.hybrid.graph import EntityGraph, Ints, Version
 from memory.vectors import Mask, Rows
 
@@ -37,10 +39,15 @@ def _newest_two(stated: Sequence[Version]) -> list[int]:
     return [newest.turn] if before is None else [newest.turn, before]
 
 
-def around(best: Sequence[int], sittings: Rows) -> list[int]:
-    """The distinct turns just before and after some turns, in their sessions."""
-    near = [(turn, place) for turn in best for place in (turn - 1, turn + 1) if 0 <= place < len(sittings)]
-    return list(dict.fromkeys(place for turn, place in near if sittings[place] == sittings[turn]))
+def around(best: Sequence[int], sittings: Rows, people: Mask) -> list[int]:
+    """The distinct turns that a person said just before and after some turns, in their sessions."""
+    said = np.flatnonzero(people)
+    found: dict[int, None] = {}
+    for turn in best:
+        before, after = np.searchsorted(said, turn) - 1, np.searchsorted(said, turn, side="right")
+        near = [int(said[place]) for place in (before, after) if 0 <= place < len(said)]
+        found |= dict.fromkeys(place for place in near if sittings[place] == sittings[turn])
+    return list(found)
 
 
 def first_of_assistant(pool: Sequence[int], people: Mask) -> list[int]:

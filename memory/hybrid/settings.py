@@ -68,7 +68,8 @@ class PalimpsestSettings(LexicalSettings):
     """Of a question about how things are now: the turn with the newest value of what it names, and with the value
     before that one."""
     chronology: bool = True
-    """Of a question about time: the turns just before and after the best, and all in order of time."""
+    """Of a question about time: what a person said just before and after the best, and all in order of time. An
+    assistant's long answers between them would take the place of evidence (.03 less of it in 1,000 words)."""
     assistant_turns: bool = True
     """Of a question about what the assistant has said: its best turn, verbatim."""
     pool: int = Field(20, ge=1)

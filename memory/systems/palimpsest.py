@@ -220,7 +220,8 @@ class Palimpsest(TurnSearcher[PalimpsestSettings]):
         if asked.kind == "update" and settings.versions:
             return additions.versions(self.graph, asked.text, pool, self.days)
         if asked.kind == "time" and settings.chronology:
-            return additions.around(pool[: min(_AROUND, settings.k)], self.sittings.of_turns)
+            best = pool[: min(_AROUND, settings.k)]
+            return additions.around(best, self.sittings.of_turns, self.people)
         if asked.kind == "assistant" and settings.assistant_turns:
             return additions.first_of_assistant(pool, self.people)
         return []

@@ -287,6 +287,12 @@ def test_a_turn_between_the_two_best_is_added_once() -> None:
     assert recall.items == len(recall.context.split(RULE)) == 4
 
 
+def test_what_an_assistant_said_between_is_passed_over() -> None:
+    trip = said(0, "We rowed.", "Rowing is fine.", "The lake.", "Lakes are deep.", "We left.")
+    recall = asked(told(made(k=1, only=True, lexical_turn=1), trip), "When were we at the lake?")
+    assert ranked(recall)[: recall.shown] == ["0.2", "0.0", "0.4"]
+
+
 def test_of_what_the_assistant_said_its_best_turn_is_added_verbatim() -> None:
     memory = made(k=1, speaker=0, dense_session=0, dense_turn=0)
     told(memory, said(0, "Plant ferns? ferns, ferns!", "Plant ferns in the shade,\n  2 m apart."))

@@ -16,10 +16,11 @@ from tasks.benchmarks.limits import sample
 from tasks.context import declared, own_prompts_hash, query_prompt_hash
 from tasks.execute import Execute
 from tasks.models.catalogue import ModelChoice
-from tasks.plan import HISTORIES_A_BATCH, QUESTIONS_A_BATCH, Batch, Plan
+from tasks.plan import HISTORIES_A_BATCH, QUESTIONS_A_BATCH, Batch
 from tasks.ranking_stores import can_be_ranked
 from tasks.ranking_study import RankingStudy
 from tasks.runs import Run
+from tasks.shared_builds import SharedBuilds
 from tasks.stage import Artefact, Work
 from tasks.study import Condition
 
@@ -43,7 +44,7 @@ class Asking:
     sizes: tuple[int, ...] = ()
 
 
-class RankingPlan(Plan):
+class RankingPlan(SharedBuilds):
     """Walks the ranking study."""
 
     STAGES = tuple(step.STAGE for step in (load, extract, embed, merge, rank, five_ws, rank_tables))
@@ -149,23 +150,8 @@ class RankingPlan(Plan):
             params["models"] = {**params["models"], **declared(self._other, "embedder")}
         return params
 
-    def _merges(self, base: Made, batches: list[Batch]) -> Made:
-        """Artefacts of stage `merge`, by batch of every arm: arms that are built alike share one."""
-        builders: dict[str, Condition] = {}
-        works: dict[str, Work] = {}
-        built_as: dict[str, str] = {}
-        for condition in self._study.conditions:
-            if not merge.built_beforehand(find(condition.system)):
-                continue
-            builder = builders.setdefault(
-                merge.build_key(self._study.arm(condition), in_order=False), condition
-            )
-            for batch in batches:
-                name = f"{builder.name}-{batch.name}"
-                built_as[f"{condition.name}-{batch.name}"] = name
-                works[name] = self._work(merge.STAGE, name, self._building_params(builder, batch), base)
-        made = {found.batch: found for found in self._stage(merge.STAGE, list(works.values()))}
-        return {arm: made[name] for arm, name in built_as.items()}
+    def _in_order(self, loaded: Artefact) -> bool:
+        return False  # a large file's histories are not all read to find out
 
     # Questions
 

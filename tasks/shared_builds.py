@@ -23,13 +23,17 @@ class SharedBuilds(Plan):
         """The arms whose memories may have to be built."""
         yield from self._study.conditions
 
+    def _in_order(self, loaded: Artefact) -> bool:
+        """Whether every history's sessions come in order of time, so that arms differ in no order."""
+        histories = histories_of(loaded.read(self._folder, "turns", TURNS))
+        return all(h.sessions == merge.in_order(h, {"session_order": "date"}) for h in histories.values())
+
     def _merges(self, base: dict[str, Artefact], batches: list[Batch]) -> Merges:
         """Artefacts of stage `merge`, by batch of every arm: arms that are built alike share one."""
         builders: dict[str, Condition] = {}
         works: dict[str, Work] = {}
         built_as: dict[str, str] = {}
-        histories = histories_of(base["load"].read(self._folder, "turns", TURNS))
-        in_order = all(h.sessions == merge.in_order(h, {"session_order": "date"}) for h in histories.values())
+        in_order = self._in_order(base["load"])
         for condition in self._built():
             if not merge.built_beforehand(find(condition.system)):
                 continue

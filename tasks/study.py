@@ -60,6 +60,16 @@ def _offer(choices: Callable[[], Iterable[str]]) -> Callable[[dict[str, Any]], N
     return extend
 
 
+AS_BENCHMARK = "as the benchmark has it"
+"""What a form sends for a judge that nobody chose."""
+
+
+def _as_benchmark(schema: dict[str, Any]) -> None:
+    """Offer, and fill in, the judge of the benchmark."""
+    schema["enum"] = [AS_BENCHMARK, *schema["enum"]]
+    schema["default"] = AS_BENCHMARK
+
+
 class Condition(BaseModel):
     """A memory system with its settings, as one arm of a study."""
 
@@ -214,6 +224,7 @@ class Study(BaseModel):
     )
     judge: Judge = Field(
         "paper",
+        json_schema_extra=_as_benchmark,
         description="The paper's single prompt, LongMemEval's judging by question type, GAAMA's share of the "
         "reference's key facts; or a rule without a model: RD-Forget's substrings, the choice among options, or "
         "ATANT's strings. By default as the benchmark has it.",
@@ -279,9 +290,11 @@ class Study(BaseModel):
     @classmethod
     def _naturally_judged(cls, fields: Any) -> Any:
         """What is not said of the judge is as the benchmark has it: some are judged by a rule, or in shares."""
-        given = dict(fields) if isinstance(fields, dict) else {}
+        if not isinstance(fields, dict):
+            return fields
+        given = {name: value for name, value in fields.items() if (name, value) != ("judge", AS_BENCHMARK)}
         benchmark = BENCHMARKS.get(str(given.get("benchmark")))
-        return fields if benchmark is None or not benchmark.judge else {"judge": benchmark.judge} | given
+        return given if benchmark is None or not benchmark.judge else {"judge": benchmark.judge} | given
 
     @model_validator(mode="before")
     @classmethod

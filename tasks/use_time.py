@@ -10,7 +10,7 @@ import pyarrow as pa
 from results import use_time
 from results.schemas import METRICS, RECALLS
 from tasks.stage import Made, Stage, Work
-from tasks.use_time_study import FULL, Point
+from tasks.use_time_study import Point
 
 RESCUE = "archive_rescue"
 
@@ -35,10 +35,10 @@ def make(work: Work) -> Made:
     points = pd.DataFrame(params["points"]).astype({"tokens": "Int64"})
     rows = _rows(work)
     means = use_time.means(rows, points, **sampling)
-    differences = use_time.differences(rows, _against_full(points), **sampling)
+    differences = use_time.differences(rows, params["pairs"], **sampling)
     variants = {str(p["arm"]): str(p["variant"]) for p in params["points"] if p["variant"]}
     suite = use_time.SUITES.get(params["benchmark"], "")
-    turned = use_time.differences(rows, _turned(points), **sampling)
+    turned = use_time.differences(rows, params["turned"], **sampling)
     tables = {"use_time": means, "use_time_differences": differences}
     if len(turned):
         tables["ablations"] = use_time.ablations(turned, variants, suite)
@@ -70,26 +70,4 @@ def _rows(work: Work) -> pd.DataFrame:
     return metrics.merge(sizes.rename(columns={"condition": "arm"}), on=["question", "arm"], how="left")
 
 
-def _full(points: pd.DataFrame) -> dict[int, str]:
-    """RD-Forget's arms as published, by budget."""
-    own = points[(points["condition"] == FULL) & (points["part"] == "system")]
-    return dict(zip(own["tokens"].tolist(), own["arm"], strict=True))
-
-
-def _against_full(points: pd.DataFrame) -> list[tuple[str, str]]:
-    """RD-Forget minus every other system, at each budget."""
-    full = _full(points)
-    others = points[
-        (points["part"] == "system") & (points["condition"] != FULL) & points["tokens"].isin(full)
-    ]
-    return [(full[p["tokens"]], str(p["arm"])) for p in others.to_dict("records")]
-
-
-def _turned(points: pd.DataFrame) -> list[tuple[str, str]]:
-    """Every variant of RD-Forget minus RD-Forget, at its budget."""
-    full = _full(points)
-    variants = points[points["part"].isin(["ablation", "open"])]
-    return [(str(p["arm"]), full[p["tokens"]]) for p in variants.to_dict("records")]
-
-
-STAGE = Stage("use_time", 3, make)
+STAGE = Stage("use_time", 4, make)

@@ -25,7 +25,7 @@ from tasks.runs import Run
 from tasks.shared_builds import Merges, SharedBuilds
 from tasks.stage import Artefact, Work
 from tasks.study import Condition
-from tasks.use_time_study import FULL, UseTimeStudy
+from tasks.use_time_study import UseTimeStudy, against_full, turned
 
 
 class UseTimePlan(SharedBuilds):
@@ -83,20 +83,15 @@ class UseTimePlan(SharedBuilds):
 
     def _pairs(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """RD-Forget minus every other system at its budget; every variant of it minus RD-Forget."""
-        full = {p.tokens: p.arm.name for p in self._points if p.condition == FULL and p.part == "system"}
-        pairs = []
-        for point in self._points:
-            own = full.get(point.tokens)
-            if own is None or own == point.arm.name or point.part == "joint":
-                continue
-            pairs.append((own, point.arm.name) if point.part == "system" else (point.arm.name, own))
-        return pairs or bootstrap.pairs(names)
+        return [*against_full(self._points), *turned(self._points)] or bootstrap.pairs(names)
 
     def _use_time(self, loaded: Artefact, scores: list[Artefact]) -> Work:
         parts = {"score": scores, "recall": self.made.by_stage[recall.STAGE.name]}
         inputs = {f"{name}-{n:04}": part for name, made in parts.items() for n, part in enumerate(made)}
         params = {
             "points": [use_time.described(point) for point in self._points],
+            "pairs": [list(pair) for pair in against_full(self._points)],
+            "turned": [list(pair) for pair in turned(self._points)],
             "benchmark": self._study.benchmark,
             "seed": self._study.seed,
             "resamples": self._study.resamples,

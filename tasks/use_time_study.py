@@ -6,7 +6,7 @@ other: `<condition>-b<tokens>`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,6 +99,24 @@ class Point:
     variant: str = ""
     retention: str = ""
     kept: float = 1.0
+
+
+def against_full(points: Sequence[Point]) -> list[tuple[str, str]]:
+    """RD-Forget minus every other system, at each budget."""
+    full = _full(points)
+    others = [p for p in points if p.part == "system" and p.condition != FULL and p.tokens in full]
+    return [(full[p.tokens], p.arm.name) for p in others]
+
+
+def turned(points: Sequence[Point]) -> list[tuple[str, str]]:
+    """Every variant of RD-Forget minus RD-Forget, at its budget."""
+    full = _full(points)
+    return [(p.arm.name, full[p.tokens]) for p in points if p.part in ("ablation", "open")]
+
+
+def _full(points: Sequence[Point]) -> dict[int | None, str]:
+    """RD-Forget's arms as its paper has it, by budget."""
+    return {p.tokens: p.arm.name for p in points if p.condition == FULL and p.part == "system"}
 
 
 class UseTimeStudy(Study):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -19,6 +19,8 @@ from flows.use_time import use_time
 from memory.systems import names
 from tasks.benchmarks import BENCHMARKS
 from tasks.models.catalogue import BUNDLES
+from tasks.prompts.judge import Judge
+from tasks.study import AS_BENCHMARK
 
 ROOT = Path(__file__).parents[2]
 DEPLOYMENTS: list[dict[str, Any]] = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))[
@@ -58,7 +60,7 @@ def test_benchmarks_systems_profiles_judges_and_bundles_are_choices() -> None:
     definitions = form_of(representation)["definitions"]
     study, condition = definitions["Study"]["properties"], definitions["Condition"]["properties"]
     assert study["benchmark"]["enum"] == list(BENCHMARKS)
-    assert study["judge"]["enum"] == ["paper", "per_type", "key_facts", "substring", "choice", "strings"]
+    assert study["judge"]["enum"] == [AS_BENCHMARK, *get_args(Judge)]
     bundle, single = study["models"]["anyOf"]
     assert bundle["enum"] == list(BUNDLES)
     assert single == {"$ref": "#/definitions/ModelChoice"}
@@ -101,3 +103,14 @@ def test_what_the_form_fills_in_is_a_study() -> None:
         shown = {field: schema["default"] for field, schema in fields.items() if "default" in schema}
         assert len(shown) > 10
         assert flow.validate_parameters({"study": shown})["study"].benchmark == "sample"
+
+
+def test_a_form_that_nobody_has_changed_lets_the_benchmark_choose_its_judge() -> None:
+    fields = form_of(use_time)["definitions"]["UseTimeStudy"]["properties"]
+    shown = {field: schema["default"] for field, schema in fields.items() if "default" in schema}
+    assert shown["judge"] in fields["judge"]["enum"]
+    for benchmark, judge in (("mab-fc", "substring"), ("lme-ku", "paper"), ("personamem-32k", "choice")):
+        sent = {"study": {**shown, "benchmark": benchmark}}
+        assert use_time.validate_parameters(sent)["study"].judge == judge
+    named = {"study": {**shown, "benchmark": "mab-fc", "judge": "paper"}}
+    assert use_time.validate_parameters(named)["study"].judge == "paper"

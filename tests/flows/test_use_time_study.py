@@ -12,6 +12,9 @@ import results
 from memory import tokens
 from memory.packing import cost
 from results.export import FOR_PAPERS, chosen, to_latex
+from tasks.context import closed_models
+from tasks.stage import perform
+from tasks.start import judge_anew
 from tests.flows.study_in_loop import Watched, run_in_loop
 
 STUDY: dict[str, Any] = {
@@ -98,6 +101,15 @@ def test_its_tables_are_exported_as_latex_as_the_run_wrote_them(run: Watched, tm
     to_latex(loaded, tmp_path, names)
     for name in ("use_time", "use_time_differences", "ablations", "joint"):
         assert (tmp_path / f"{name}.tex").read_bytes() == (run.folder / f"{name}.tex").read_bytes()
+
+
+def test_another_judge_leaves_tables_of_its_own(run: Watched) -> None:
+    other = run.run.model_copy(update={"study": run.run.study.model_copy(update={"judge": "per_type"})})
+    with closed_models():
+        to = judge_anew(run.folder, other, lambda stage, works: [perform(stage, work) for work in works])
+    for name in ("use_time", "use_time_differences", "ablations", "joint"):
+        assert (to / f"{name}.md").exists(), name
+        assert len(pd.read_parquet(to / f"{name}.parquet")) == len(run.table(name))
 
 
 def test_a_second_run_makes_nothing(run: Watched) -> None:

@@ -25,9 +25,8 @@ def versions(graph: EntityGraph, question: str, pool: Sequence[int], days: Ints)
     Returns:
         No turn, one, or two, the newest first.
     """
-    among = set(pool)
     for entity in graph.asked(question):
-        stated = [version for version in graph.versions.get(entity, ()) if version.turn in among]
+        stated = graph.versions_of(entity, pool)
         if stated:
             return _newest_two(sorted(stated, key=lambda v: (days[v.turn], v.turn), reverse=True))
     return []

@@ -73,10 +73,12 @@ def values_of(text: str) -> dict[str, str]:
         values = [value.rstrip(".,:/") for value in _VALUE.findall(sentence)]
         names = [name.lower() for name in _NAME.findall(sentence) if name.lower() not in _STOP]
         stated = list(dict.fromkeys([*values, *names]))[:_VALUES]
+        joined: dict[str, str] = {}  # the same text for all entities of a sentence is held once
         for entity in entities_of(sentence) if stated else ():
             own = entity.split()
             if others := [value for value in stated if value != entity and value not in own]:
-                found[entity] = " ".join(others)
+                text_of_all = " ".join(others)
+                found[entity] = joined.setdefault(text_of_all, text_of_all)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,11 +33,12 @@ class EntityGraph:
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        self._mentions: list[array[int]] = []  # the turns of each entity, in order
+        self._first = array("i")  # the turn that mentions each entity first: most are never mentioned again
+        self._later: dict[int, array[int]] = {}  # the others, in order
         self._degrees = array("i")  # how many they are
         self._entities = array("i")  # the entities of each turn, one turn after another
+        self._values: list[str | None] = []  # what is stated of each
         self._ends = array("q")  # where each turn's end
-        self.versions: dict[int, list[Version]] = {}
 
     def __len__(self) -> int:
         """How many turns there are."""
@@ -55,11 +56,10 @@ class EntityGraph:
 
     def entity_bytes(self) -> Rows:
         """Bytes of each entity: its name, its mentions and its values."""
-        names = np.array([len(name.encode("utf-8", "surrogatepass")) for name in self.numbers], np.intp)
-        found = names + _MENTION * self.degrees()
-        for entity, own in self.versions.items():
-            found[entity] += sum(_MENTION + len(v.value.encode("utf-8", "surrogatepass")) for v in own)
-        return found
+        names = np.array([_length(name) for name in self.numbers], np.intp)
+        values = np.array([_length(value or "") for value in self._values], np.float64)
+        stated = np.bincount(self._entities, weights=values, minlength=len(names)).astype(np.intp)
+        return names + _MENTION * self.degrees() + stated
 
     def add(self, text: str, *, stated: bool) -> None:
         """Add a turn.
@@ -75,24 +75,41 @@ class EntityGraph:
         turn = len(self)
         for name in entities:
             number = self.numbers.setdefault(name, len(self.numbers))
-            if number == len(self._mentions):
-                self._mentions.append(array("i"))
+            if number == len(self._first):
+                self._first.append(turn)
                 self._degrees.append(0)
-            self._mentions[number].append(turn)
+            else:
+                self._later.setdefault(number, array("i")).append(turn)
             self._degrees[number] += 1
             self._entities.append(number)
-            if name in values:
-                self.versions.setdefault(number, []).append(Version(turn, values[name]))
+            self._values.append(values.get(name))
         self._ends.append(len(self._entities))
 
     def asked(self, question: str) -> list[int]:
         """The entities that a question names, the longest first."""
         return [self.numbers[phrase] for phrase in phrases_of(question) if phrase in self.numbers]
 
-    def of_turn(self, turn: int) -> Ints:
-        """The entities of a turn."""
-        start = self._ends[turn - 1] if turn else 0
-        return np.array(self._entities[start : self._ends[turn]], np.int32)
+    def turns_of(self, entity: int) -> list[int]:
+        """The turns that mention an entity, in order."""
+        return [self._first[entity], *self._later.get(entity, ())]
+
+    def versions_of(self, entity: int, among: Iterable[int]) -> list[Version]:
+        """What is stated of an entity, by some turns in their order."""
+        return [
+            Version(turn, value)
+            for turn in among
+            for mentioned, value in self._stated(turn)
+            if mentioned == entity and value is not None
+        ]
+
+    def _stated(self, turn: int) -> Iterable[tuple[int, str | None]]:
+        """The entities of a turn, each with what is stated of it."""
+        span = slice(self._ends[turn - 1] if turn else 0, self._ends[turn])
+        return zip(self._entities[span], self._values[span], strict=True)
+
+    def values(self) -> list[str | None]:
+        """What is stated of the entity of every mention, in order."""
+        return self._values
 
     def degrees(self) -> Rows:
         """How often each entity is mentioned."""
@@ -129,7 +146,7 @@ class EntityGraph:
         Returns:
             `(turns of the memory,)`; 0 outside of the subgraph.
         """
-        named = [entity for entity in entities if len(self._mentions[entity]) < hub_limit]
+        named = [entity for entity in entities if self._degrees[entity] < hub_limit]
         rows = np.arange(len(self)) if turns is None else self._around(seeds, named, hub_limit, turns)
         found = np.zeros(len(self))
         diffusion, numbers = self._subgraph(rows, sittings, hub_limit)
@@ -153,7 +170,7 @@ class EntityGraph:
             met.update(waiting)
             frontier = []
             for entity in waiting:
-                fresh = [turn for turn in self._mentions[entity] if turn not in held]
+                fresh = [turn for turn in self.turns_of(entity) if turn not in held]
                 held |= dict.fromkeys(fresh)
                 frontier += fresh
                 if len(held) >= most:
@@ -193,11 +210,12 @@ class EntityGraph:
         """The graph of the turns and entities that stay, numbered anew in order."""
         names = list(self.numbers)
         kept = EntityGraph()
-        stated: dict[int, dict[str, str]] = {}
-        for entity in self.versions:
-            for version in self.versions[entity]:
-                stated.setdefault(version.turn, {})[names[entity]] = version.value
         for turn in np.flatnonzero(turns).tolist():
-            staying = [names[e] for e in self.of_turn(turn).tolist() if entities[e]]
-            kept.restore(staying, stated.get(turn, {}))
+            stated = dict(self._stated(turn))
+            own = [names[entity] for entity in stated if entities[entity]]
+            kept.restore(own, {names[entity]: value for entity, value in stated.items() if value is not None})
         return kept
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

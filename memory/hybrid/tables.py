@@ -43,15 +43,13 @@ def read_uses(table: pa.Table, turns: int) -> tuple[array[int], int]:
 def of_graph(graph: EntityGraph) -> dict[str, pa.Table]:
     """The tables `entities`, in order of their numbers, and `mentions`: of each turn, with what it states of them."""
     turns, entities = graph.mentions()
-    stated = {(v.turn, entity): v.value for entity, own in graph.versions.items() for v in own}
-    values = [stated.get(place) for place in zip(turns.tolist(), entities.tolist(), strict=True)]
     return {
         "entities": pa.table({"name": pa.array(list(graph.numbers), pa.string())}),
         "mentions": pa.table(
             {
                 "turn": pa.array(turns.astype(np.int32)),
                 "entity": pa.array(entities),
-                "value": pa.array(values, pa.string()),
+                "value": pa.array(graph.values(), pa.string()),
             }
         ),
     }

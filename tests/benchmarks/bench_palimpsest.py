@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
+from pathlib import Path
 
 import numpy as np
 
@@ -115,9 +116,13 @@ def measured(memory: Palimpsest, walking: Palimpsest, size: int) -> dict[str, tu
 
 
 def print_bytes(memory: Palimpsest) -> None:
-    held, peak = memory.size().bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    took = f"the process, with all texts that are to come, took {peak / 2**20:.2f} GiB at most"
-    print(f"{held / 2**20:,.0f} MiB held, {held / len(memory.turns):,.0f} bytes a turn; {took}", flush=True)
+    """What the memory says that it holds, and what the process does, with all texts that are still to come."""
+    held = memory.size().bytes
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    process = pages * resource.getpagesize() / 2**30
+    print(
+        f"{held / 2**20:,.0f} MiB held, {held / len(memory.turns):,.0f} bytes a turn; process {process:.2f} GiB"
+    )
 
 
 def print_error(walking: Palimpsest) -> None:

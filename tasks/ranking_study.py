@@ -19,10 +19,11 @@ BASELINES = (
     {"system": "bm25", "name": "bm25"},
     {"system": "bm25", "name": "bm25-sessions", "settings": {"unit": "session"}},
     {"system": "flat", "name": "flat"},
-    {"system": "fusion", "name": "fusion"},
+    {"system": "fusion", "name": "fusion", "settings": {"dense_unit": "session"}},
     {"system": "openclaw", "name": "openclaw"},
+    {"system": "palimpsest", "name": "palimpsest"},
 )
-"""The default conditions: those that need no extraction."""
+"""The default conditions: those that need no extraction. Fusion ranks sessions, as BM25 over sessions does."""
 _DATED = frozenset({"bm25", "fusion", "openclaw", "palimpsest"})
 _LARGE = "longmemeval-s"
 

@@ -246,14 +246,14 @@ def test_of_how_things_are_now_the_newest_value_is_added_and_the_one_before_with
         "[2023-05-21] My rent is $990 since today.",
         "[2023-05-10] My rent went up, my rent is $950 now.",
     ]
-    assert (recall.items, recall.shown) == (3, 3)
+    assert (recall.items, len(recall.stands_on)) == (3, 3)
 
 
 def test_the_value_before_is_another_one_not_the_same_said_again() -> None:
     again = said(4, "As I said, my rent is $990.", day=25)
     recall = asked(told(made(k=1, dense_session=0, dense_turn=0), *RENT, again), "What is my current rent?")
-    assert {"4.0", "1.0"} <= set(ranked(recall)[: recall.shown])
-    assert "3.0" not in ranked(recall)[: recall.shown]
+    assert {"4.0", "1.0"} <= set(ranked(recall)[: len(recall.stands_on)])
+    assert "3.0" not in ranked(recall)[: len(recall.stands_on)]
 
 
 def test_with_versions_off_or_for_another_kind_of_question_nothing_is_added() -> None:
@@ -290,7 +290,7 @@ def test_a_turn_between_the_two_best_is_added_once() -> None:
 def test_what_an_assistant_said_between_is_passed_over() -> None:
     trip = said(0, "We rowed.", "Rowing is fine.", "The lake.", "Lakes are deep.", "We left.")
     recall = asked(told(made(k=1, only=True, lexical_turn=1), trip), "When were we at the lake?")
-    assert ranked(recall)[: recall.shown] == ["0.2", "0.0", "0.4"]
+    assert ranked(recall)[: len(recall.stands_on)] == ["0.2", "0.0", "0.4"]
 
 
 def test_of_what_the_assistant_said_its_best_turn_is_added_verbatim() -> None:
@@ -404,7 +404,7 @@ def test_a_ranking_has_every_turn_once_and_what_is_shown_stands_first(
     memory = told(profiled(profile), *[said(place, *own, day=place) for place, own in enumerate(texts)])
     recall = asked(memory, question)
     assert sorted(ranked(recall)) == sorted(held.turn.id.removeprefix("h#") for held in memory.turns)
-    assert recall.shown == recall.items <= len(recall.provenance)
+    assert len(recall.stands_on) == recall.items <= len(recall.provenance)
     assert all(math.isfinite(source.score) for source in recall.provenance)
 
 

@@ -18,7 +18,9 @@ WORDS = 1000
 UNITS = ("session", "turn")
 METRICS = ("mrr", *(f"recall_{k}" for k in CUTOFFS), "ndcg_10")
 WITHIN = f"within_{WORDS}_words"
-FIGURES = (*(f"{unit}_{metric}" for unit in UNITS for metric in METRICS), f"turn_{WITHIN}")
+CONTENT = "content_mrr"
+"""By the permissive rule: one over the rank of the first turn that says the reference answer, whoever labelled it."""
+FIGURES = (*(f"{unit}_{metric}" for unit in UNITS for metric in METRICS), f"turn_{WITHIN}", CONTENT)
 """The columns that are shares."""
 
 _RANKS: pa.DataType = pa.list_(pa.int32())
@@ -51,7 +53,11 @@ RANKS = pa.schema(_FIELDS)
 
 
 def ranked_figures(
-    ranked: Sequence[str], turns: Collection[str], sessions: Collection[str], words_of: Callable[[str], int]
+    ranked: Sequence[str],
+    turns: Collection[str],
+    sessions: Collection[str],
+    words_of: Callable[[str], int],
+    saying: Collection[str] = (),
 ) -> dict[str, Any]:
     """The ranks and figures of one ranking, as columns of `RANKS`.
 
@@ -60,6 +66,7 @@ def ranked_figures(
         turns: Ids of the evidence turns.
         sessions: Names of the evidence sessions, as `results.retrieval_metrics.session_of` gives them.
         words_of: How many words a turn takes in a context.
+        saying: Ids of the turns that say the reference answer (`results.content_match.reference_relevant`).
     """
     found: dict[str, Any] = {
         "ranked": len(ranked),
@@ -76,6 +83,8 @@ def ranked_figures(
             found |= scores.columns(unit)
     if turns:
         found[f"turn_{WITHIN}"] = _share_within(ranked, turns, words_of)
+    if saying:
+        found[CONTENT] = next((1 / rank for rank in _ranks(ranked, saying)), 0.0)
     return found
 
 

@@ -15,6 +15,7 @@ from memory.errors import CallFailed
 from memory.protocol import MemorySystem, Models
 from memory.systems import find
 from memory.systems.turns import StoredTurn, stored
+from results.answer_match import normalised, occurs, wanted
 from results.ranking import RANKS, ranked_figures
 from results.retrieval_metrics import session_id
 from results.split import side
@@ -25,6 +26,9 @@ from tasks.load import loaded
 from tasks.merge import heard, merged
 from tasks.ranking_stores import Asked, Store, cut, together, whole
 from tasks.stage import Made, Stage, Work, count, milliseconds
+
+_SEARCHED = 20_000
+"""Turns of a store up to which each is looked at for the reference answer: in one store of all too many say it."""
 
 
 def make(work: Work) -> Made:
@@ -78,8 +82,11 @@ def _rows(work: Work, store: Store, models: Models, tables: dict[str, pa.Table])
         yield from ({**about, **_of(asked, ages, params["benchmark"]), **failure} for asked in store.asked)
         return
     about |= {"build_ms": milliseconds(start), "memory_bytes": memory.size().bytes}
+    texts = {} if len(held) > _SEARCHED else {id: normalised(turn.turn.text) for id, turn in held.items()}
     for asked in store.asked:
-        yield {**about, **_of(asked, ages, params["benchmark"]), **_found(memory, asked, held)}
+        forms = wanted(asked.question.reference)
+        saying = {id for id, text in texts.items() if occurs(forms, text)}
+        yield {**about, **_of(asked, ages, params["benchmark"]), **_found(memory, asked, held, saying)}
 
 
 def _opened(work: Work, store: Store, models: Models, tables: dict[str, pa.Table]) -> MemorySystem:
@@ -127,7 +134,9 @@ class _Ages:
         return {**ages, "age_days": fmean(days)} if days else ages
 
 
-def _found(memory: MemorySystem, asked: Asked, held: dict[str, StoredTurn]) -> dict[str, Any]:
+def _found(
+    memory: MemorySystem, asked: Asked, held: dict[str, StoredTurn], saying: set[str]
+) -> dict[str, Any]:
     """The columns of a recall."""
     start = time.perf_counter()
     try:
@@ -136,7 +145,7 @@ def _found(memory: MemorySystem, asked: Asked, held: dict[str, StoredTurn]) -> d
         return {"status": "failed", "reason": failed.reason, "final": failed.final}
     latency = milliseconds(start)
     ranked = [source.turn for source in recall.provenance]
-    figures = ranked_figures(ranked, asked.turns, asked.sessions, lambda turn: _words(held[turn]))
+    figures = ranked_figures(ranked, asked.turns, asked.sessions, lambda turn: _words(held[turn]), saying)
     return {"status": "ok", "latency_ms": latency, **figures}
 
 
@@ -144,4 +153,4 @@ def _words(held: StoredTurn) -> int:
     return len(held.shown("spoken", date=True).split())
 
 
-STAGE = Stage("rank", 1, make)
+STAGE = Stage("rank", 2, make)

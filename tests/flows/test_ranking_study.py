@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from memory.errors import BadInput
+from results.content_match import reference_relevant
 from results.ranking import FIGURES
 from tasks import ranking_plan
 from tasks.kinds import make_study
@@ -59,6 +60,18 @@ def test_a_system_that_needs_extractions_is_built_beforehand_and_once_where_arms
 def test_systems_that_rank_turns_rank_all_of_them(ranked: Watched) -> None:
     ranks = ranked.table("ranks")
     assert (ranks["ranked"] == ranks["turns"]).all()
+
+
+def test_a_second_relevance_rule_counts_every_turn_that_says_the_answer(ranked: Watched) -> None:
+    ranks = ranked.table("ranks").query("condition == 'bm25' and size.isna()").set_index("question")
+    turns = ranked.table("turns")
+    assert ranks["content_mrr"].notna().any()
+    for question in ranked.table("questions").to_dict("records"):
+        if question["question"] not in ranks.index:
+            continue
+        texts = turns.loc[turns["history"] == question["history"], "text"]
+        said = any(reference_relevant(text, question["reference"]) for text in texts)
+        assert pd.notna(ranks.loc[question["question"], "content_mrr"]) == said
 
 
 def test_smaller_stores_are_asked_a_few_questions_and_hold_their_evidence(ranked: Watched) -> None:

@@ -53,7 +53,7 @@ def test_of_a_whole_ranking_every_figure_is_a_share_and_all_evidence_has_a_rank(
     ranked: list[str], evidence: set[str]
 ) -> None:
     sessions = {turn.partition(".")[0] for turn in evidence}
-    found = ranked_figures(ranked, evidence, sessions, few_words)
+    found = ranked_figures(ranked, evidence, sessions, few_words, evidence)
     assert [ranked[rank - 1] in evidence for rank in found["turn_ranks"]] == [True] * len(evidence)
     assert len(found["session_ranks"]) == len(sessions)
     assert all(0 <= found[name] <= 1 for name in FIGURES)
@@ -142,3 +142,11 @@ def test_sizes_are_compared_on_the_questions_that_smaller_stores_were_asked() ->
     assert table["turns"].tolist() == [14, 100]
     assert table["session_mrr"].tolist() == [1.0, 0.5]
     assert table["n"].tolist() == [1, 1]
+
+
+def test_by_the_permissive_rule_any_turn_that_says_the_answer_counts() -> None:
+    found = ranked_figures(["h#0.0", "h#0.1", "h#0.2"], {"h#0.2"}, {"h#0"}, few_words, {"h#0.1", "h#9.9"})
+    assert found["content_mrr"] == 1 / 2
+    assert found["turn_mrr"] == 1 / 3
+    assert ranked_figures(["h#0.0"], {"h#0.0"}, {"h#0"}, few_words, {"h#9.9"})["content_mrr"] == 0.0
+    assert "content_mrr" not in ranked_figures(["h#0.0"], {"h#0.0"}, {"h#0"}, few_words)

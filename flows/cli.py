@@ -38,8 +38,7 @@ class _TablesByDefault(typer.core.TyperGroup):
 
 
 shown = typer.Typer(
-    cls=_TablesByDefault,
-    help="Print a run's tables (show RUN), several use-time runs beside one another, or draw a memory graph.",
+    cls=_TablesByDefault, help="Print a run's tables (show RUN), suites of runs, or draw a graph."
 )
 shown.command("suites")(suites.show_suites)
 app.add_typer(shown, name="show")

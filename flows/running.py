@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,21 +15,17 @@ from flows.prefect_settings import quiet_prefect
 from flows.report import report_after
 from flows.reporting import print_run, print_tables
 from memory.errors import BadInput
-from tasks.association_study import AssociationStudy
 from tasks.context import spent_by
 from tasks.damaged_parts import told
-from tasks.forgetting_study import ForgettingStudy
 from tasks.kinds import make_study
 from tasks.models.bundles import choose, require
 from tasks.models.prices import read_prices
 from tasks.prompts.judge import Judge
-from tasks.ranking_study import RankingStudy
 from tasks.runs import read_run, write_run
 from tasks.start import begin, check_budget, find_complete, prepare
 from tasks.study import Study, condition_fields
 from tasks.thresholds import read_thresholds
 from tasks.toml_file import read_fields
-from tasks.use_time_study import UseTimeStudy
 
 STOPPED = 3
 INCOMPLETE = 4
@@ -141,26 +138,9 @@ def _interrupted_as_stopped(folder: Path) -> Iterator[None]:
 
 
 def _flow_of(study: Study) -> Any:
-    """The Prefect flow of a study."""
-    if isinstance(study, ForgettingStudy):
-        from flows.forgetting import forgetting
-
-        return forgetting
-    if isinstance(study, AssociationStudy):
-        from flows.association import association
-
-        return association
-    if isinstance(study, UseTimeStudy):
-        from flows.use_time import use_time
-
-        return use_time
-    if isinstance(study, RankingStudy):
-        from flows.ranking import ranking
-
-        return ranking
-    from flows.representation import representation
-
-    return representation
+    """The Prefect flow of a study: that of its name, in the module of its name."""
+    name = study.study.replace("-", "_")
+    return getattr(import_module(f"flows.{name}"), name)
 
 
 def rejudge_run(folder: Path, judge: str) -> int:

@@ -25,9 +25,7 @@ from tasks.collecting import in_batches
 from tasks.context import Undeclared, clear_notes, exhausted, ledger_tables, lost_calls
 from tasks.damaged_parts import hashes_of_tables, set_aside_tables, told
 from tasks.draw import draw
-from tasks.draw_association import draw_association
-from tasks.draw_ranking import draw_ranking
-from tasks.draw_use_time import draw_use_time
+from tasks.draw_tables import draw_tables
 from tasks.execute import Execute, Incomplete, only_found
 from tasks.failures import StageFailed, TooManyFailed, only_unfinished
 from tasks.forgetting_plan import ForgettingPlan
@@ -53,6 +51,14 @@ from tasks.use_time_study import UseTimeStudy
 RUNS = Path("results/runs")
 _INTERRUPTS = {"KeyboardInterrupt": "interrupted", "TerminationSignal": "cancelled, or told to end"}
 """In words, what has no message: Python's word for Ctrl-C, and Prefect's for SIGTERM, with which it also cancels."""
+PLANS: Mapping[type[Study], type[Plan]] = {
+    Study: Plan,
+    ForgettingStudy: ForgettingPlan,
+    AssociationStudy: AssociationPlan,
+    UseTimeStudy: UseTimePlan,
+    RankingStudy: RankingPlan,
+}
+"""The plan of each kind of study; one that explains itself has another."""
 BUYING = ("extract", "embed", "entities", "merge", "ingest", "recall", "answer", "judge")
 """The stages that may ask models, and may have budgets of their own."""
 
@@ -121,15 +127,7 @@ def stages_of(study: Study) -> tuple[str, ...]:
 
 
 def _kind_of_plan(study: Study) -> type[Plan]:
-    if isinstance(study, ForgettingStudy):
-        return ForgettingPlan
-    if isinstance(study, AssociationStudy):
-        return AssociationPlan
-    if isinstance(study, UseTimeStudy):
-        return UseTimePlan
-    if isinstance(study, RankingStudy):
-        return RankingPlan
-    return ExplainedPlan if study.explain else Plan
+    return ExplainedPlan if study.explain else PLANS[type(study)]
 
 
 def begin(folder: Path, run: Run) -> None:
@@ -180,12 +178,7 @@ def carry_out(folder: Path, run: Run, execute: Execute, *, retry_failed: bool = 
         publish(folder, run, plan.made, ledger_tables(run))
         if isinstance(run.study, ForgettingStudy) and not unfinished:
             draw(folder, run.study)
-        if isinstance(run.study, AssociationStudy):
-            draw_association(folder)
-        if isinstance(run.study, UseTimeStudy):
-            draw_use_time(folder)
-        if isinstance(run.study, RankingStudy):
-            draw_ranking(folder)
+        draw_tables(folder)
         if switches_tables.STAGE.name in plan.made.by_stage:
             draw_switches(folder)
     except BaseException as error:  # the one boundary: an interrupt, too, must leave a run that says so

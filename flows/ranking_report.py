@@ -23,15 +23,10 @@ def print_ranking(folder: Path, benchmark: str) -> None:
             print_table(as_table(text))
         if "ranking_differences" in found:
             print_table(as_table(ranking_text.differences_text(found["ranking_differences"], sides[-1])))
-    for name, written in _WRITTEN.items():
+    for name, written in ranking_text.BY_GROUP.items():
         if name in found:
             print_table(as_table(written(found[name])))
     if "ranking_left_out" in found:
         console.print(ranking_text.left_out_line(found["ranking_left_out"]))
-
-
-_WRITTEN = {
-    "ranking_types": ranking_text.types_text,
-    "ranking_ages": ranking_text.ages_text,
-    "ranking_sizes": ranking_text.sizes_text,
-}
+    if rates := ranking_text.rate_line(pd.read_parquet(folder / "calls.parquet")):
+        console.print(rates)

@@ -1,9 +1,9 @@
-"""Quality, time of a recall and bytes against the size of the store as one figure: a line a condition."""
+"""The figures of the ranking study: quality and costs by size of the store, and quality by how bad the tags are."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -38,8 +38,7 @@ def sizes_figure(sizes: pd.DataFrame, stem: Path) -> Files:
                 ordered = rows.sort_values("turns")
                 axes.plot(
                     ordered["turns"], ordered[column], label=shown(str(condition)),
-                    color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
-                    ls=DASHES[number % len(DASHES)], markerfacecolor="white", ms=4, lw=1.1,
+                    **_line(number),
                 )  # fmt: skip
             axes.set_xscale("log")
             axes.set_ylabel(title, fontsize=8)
@@ -50,3 +49,45 @@ def sizes_figure(sizes: pd.DataFrame, stem: Path) -> Files:
         panels[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), handlelength=3.5)
 
     return save(draw, stem, (9.0, 6.0))
+
+
+def tag_noise_figure(noise: pd.DataFrame, stem: Path) -> Files:
+    """Draw the table `ranking_tag_noise`: turn MRR by the share of tags that is dropped, and that is corrupted.
+
+    Args:
+        noise: The table.
+        stem: The files' path without suffix.
+
+    Raises:
+        BadInput: If matplotlib is missing.
+    """
+    own = noise[(noise["side"] == "all") & (noise["unit"] == "turn") & (noise["metric"] == "mrr")]
+    changes = list(dict.fromkeys(own["change"]))
+
+    def draw(figure: Figure) -> None:
+        panels = figure.subplots(1, len(changes), sharey=True, squeeze=False)[0]
+        for axes, change in zip(panels, changes, strict=True):
+            for number, (condition, rows) in enumerate(
+                own[own["change"] == change].groupby("condition", sort=False)
+            ):
+                axes.plot(
+                    100 * rows["share"], rows["mean"], label=shown(str(condition)),
+                    **_line(number),
+                )  # fmt: skip
+            axes.set_xlabel({"drop": "tags dropped (%)", "corrupt": "tags corrupted (%)"}[change])
+        panels[0].set_ylabel("turn MRR")
+        panels[0].set_ylim(bottom=0)
+        panels[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), handlelength=3.5)
+
+    return save(draw, stem, (3.4 * len(changes) + 2.2, 3.6))
+
+
+def _line(number: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "ls": DASHES[number % len(DASHES)],
+        "markerfacecolor": "white",
+        "ms": 4,
+        "lw": 1.1,
+    }

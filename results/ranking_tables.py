@@ -65,6 +65,29 @@ def ranking_types(ranks: pd.DataFrame, **sampling: int) -> pd.DataFrame:
     )
 
 
+def ranking_tag_noise(
+    ranks: pd.DataFrame, noisy: Mapping[str, Mapping[str, Any]], **sampling: int
+) -> pd.DataFrame:
+    """As `ranking`, over notes that are made worse: by condition, change and share, where 0 is the notes as found.
+
+    Args:
+        ranks: The whole stores' rows, those over worse notes among them.
+        noisy: By the name of such an arm, the condition it is made `of`, its `change` and the `share` of the tags.
+        sampling: `resamples` and `seed` of the bootstrap.
+    """
+    arms = [(name, arm["of"], arm["change"], arm["share"]) for name, arm in noisy.items()]
+    changes = dict.fromkeys((of, change) for _, of, change, _ in arms)
+    points = [*((of, of, change, 0.0) for of, change in changes), *arms]
+    return pd.DataFrame(
+        [
+            {"side": side, "condition": of, "change": change, "share": share, **line}
+            for side, rows in _by_side(ranks)
+            for name, of, change, share in points
+            for line in _estimated(rows[rows["condition"] == name], FIGURES, sampling)
+        ]
+    )
+
+
 def ranking_ages(ranks: pd.DataFrame, **sampling: int) -> pd.DataFrame:
     """Means with intervals by quarter of the evidence's age, in days, or in sessions where questions have no date."""
     by = "age_days" if ranks["age_days"].notna().any() else "age_sessions"

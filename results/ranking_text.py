@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -14,6 +14,9 @@ _TITLES = {
     "session_mrr": "session MRR", "session_recall_5": "session R@5", "turn_mrr": "turn MRR",
     "turn_recall_5": "turn R@5", "turn_recall_10": "turn R@10", "turn_within_1000_words": "in 1,000 words",
 }  # fmt: skip
+
+EXTRACTING = ("extract", "five_ws", "concept_facts")
+"""Tasks that read what was said: a turn, or a chunk of turns."""
 
 
 def ranking_text(table: pd.DataFrame, costs: pd.DataFrame, side: str, about: str) -> PaperTable:
@@ -116,6 +119,36 @@ def sizes_text(sizes: pd.DataFrame) -> PaperTable:
     return PaperTable("ranking_sizes", caption, sizes, header, tuple(rows))
 
 
+def tag_noise_text(noise: pd.DataFrame) -> PaperTable:
+    """Turn MRR by how many tags are dropped or corrupted, all questions."""
+    own = noise[(noise["side"] == "all") & (noise["unit"] == "turn") & (noise["metric"] == "mrr")]
+    shares = sorted(own["share"].unique())
+    rows = []
+    for (condition, change), some in own.groupby(["condition", "change"], sort=False):
+        cells = {row["share"]: row for row in some.to_dict("records")}
+        rows.append((str(condition), str(change), *(_cell(cells[share]) for share in shares)))
+    caption = (
+        "Turn MRR over notes that are made worse, by the share of their tags that is dropped, or replaced by another "
+        "value of the slot, all questions, with 95 % intervals and n."
+    )
+    header = ("Condition", "tags are", *(f"{share:.0%}" for share in shares))
+    return PaperTable("ranking_tag_noise", caption, own, header, tuple(rows))
+
+
+def rate_line(calls: pd.DataFrame) -> str:
+    """How fast rules have extracted, where a run has asked them anew; empty where it has not.
+
+    Args:
+        calls: The run's table `calls`; what was found again took no time.
+    """
+    own = calls[(calls["provider"] == "offline") & (calls["latency_ms"] > 0) & calls["task"].isin(EXTRACTING)]
+    rates = [
+        f"{task} {len(rows) / rows['latency_ms'].sum() * 1000:,.0f} a second ({len(rows):,})"
+        for task, rows in own.groupby("task", sort=False)
+    ]
+    return f"Extraction without a model, by the clock: {', '.join(rates)}." if rates else ""
+
+
 def left_out_line(left_out: pd.DataFrame) -> str:
     """How many questions are asked, and why others are not."""
     total = left_out.drop(columns="type").sum()
@@ -124,3 +157,12 @@ def left_out_line(left_out: pd.DataFrame) -> str:
         f"expect abstention, {total['without_evidence']:,} without evidence that can be found, {total['other_side']:,} "
         f"of the other side. {total['unresolved']:,} of their references to evidence match nothing."
     )
+
+
+BY_GROUP: Mapping[str, Callable[[pd.DataFrame], PaperTable]] = {
+    "ranking_types": types_text,
+    "ranking_ages": ages_text,
+    "ranking_sizes": sizes_text,
+    "ranking_tag_noise": tag_noise_text,
+}
+"""By table that has a row a group, what writes it as text."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from results.association_figure import evidence_figure
 from results.figures import Files
-from results.ranking_figure import sizes_figure
+from results.ranking_figure import sizes_figure, tag_noise_figure
 from results.use_time_figures import ablations_figure, joint_figure, rate_distortion_figure
 
 _FIGURES: Mapping[str, tuple[str, Callable[[pd.DataFrame, Path], Files]]] = {
@@ -19,6 +19,7 @@ _FIGURES: Mapping[str, tuple[str, Callable[[pd.DataFrame, Path], Files]]] = {
     "ablations": ("ablations", ablations_figure),
     "joint": ("storage_by_use", joint_figure),
     "ranking_sizes": ("ranking_sizes", sizes_figure),
+    "ranking_tag_noise": ("ranking_tag_noise", tag_noise_figure),
 }
 """By table, the name of its figure and what draws it."""
 

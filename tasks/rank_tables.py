@@ -43,6 +43,8 @@ def make(work: Work) -> Made:
         if name.startswith("rank-")
     ]
     ranks = pa.concat_tables([RANKS.empty_table(), *parts]).to_pandas()
+    noisy = ranks["condition"].isin(params["noisy"].keys())
+    every, ranks = ranks[ranks["size"].isna()], ranks[~noisy]
     whole = ranks[ranks["size"].isna()]
     tables = {
         "ranking": ranking_tables.ranking(whole, **sampling),
@@ -51,6 +53,7 @@ def make(work: Work) -> Made:
         "ranking_differences": ranking_tables.ranking_differences(whole, params["conditions"], **sampling),
         "ranking_costs": ranking_tables.ranking_costs(whole),
         "ranking_sizes": ranking_tables.ranking_sizes(ranks, **sampling),
+        "ranking_tag_noise": ranking_tables.ranking_tag_noise(every, params["noisy"], **sampling),
     }
     if params["benchmark"] == "longmemeval-s" and len(tables["ranking"]):
         tables["ranking_printed"] = printed_table(tables["ranking"], params["conditions"])
@@ -73,12 +76,7 @@ def _texts(tables: dict[str, pd.DataFrame], benchmark: str) -> Iterator[PaperTab
         yield ranking_text.ranking_text(ranking, costs, shown, f"evidence on {benchmark}")
         if len(differences):
             yield ranking_text.differences_text(differences, shown)
-    written = {
-        "ranking_types": ranking_text.types_text,
-        "ranking_ages": ranking_text.ages_text,
-        "ranking_sizes": ranking_text.sizes_text,
-    }
-    for name, text in written.items():
+    for name, text in ranking_text.BY_GROUP.items():
         if len(tables[name]):
             yield text(tables[name])
 
@@ -107,4 +105,4 @@ def _fate(question: Question, benchmark: str, asked_side: str) -> str:
     return "asked" if asked_side in ("all", own) else "other_side"
 
 
-STAGE = Stage("rank_tables", 2, make)
+STAGE = Stage("rank_tables", 3, make)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class RankingPlan(SharedBuilds):
         loaded = base["load"]
         asked = self._asked(loaded)
         batches = self._batched(loaded, asked)
-        conditions = (*self._ranking.conditions, *self._ranking.twins())
+        conditions = self._ranking.arms()
         read: list[Work] = []
         if self._ranking.store == "together":
             whole = Asking("together", tuple(batches), tuple(question.id for question in asked))
@@ -150,6 +150,9 @@ class RankingPlan(SharedBuilds):
             params["models"] = {**params["models"], **declared(self._other, "embedder")}
         return params
 
+    def _built(self) -> Iterator[Condition]:
+        yield from (*self._ranking.conditions, *(noisy.condition for noisy in self._ranking.noisy()))
+
     def _in_order(self, loaded: Artefact) -> bool:
         return False  # a large file's histories are not all read to find out
 
@@ -222,6 +225,9 @@ class RankingPlan(SharedBuilds):
         study = self._ranking
         params = {
             "conditions": {c.name: c.system for c in (*study.conditions, *study.twins())},
+            "noisy": {
+                n.condition.name: {"of": n.of, "change": n.change, "share": n.share} for n in study.noisy()
+            },
             "benchmark": study.benchmark,
             "side": study.side,
             "seed": study.seed,

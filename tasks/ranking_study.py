@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -26,6 +27,23 @@ BASELINES = (
 """The default conditions: those that need no extraction. Fusion ranks sessions, as BM25 over sessions does."""
 _DATED = frozenset({"bm25", "fusion", "openclaw", "palimpsest"})
 _LARGE = "longmemeval-s"
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """An arm over worse notes.
+
+    Attributes:
+        condition: The arm.
+        of: The name of the condition that it is made of.
+        change: `drop` or `corrupt`.
+        share: Of the tags.
+    """
+
+    condition: Condition
+    of: str
+    change: str
+    share: float
 
 
 class RankingStudy(Study):
@@ -54,7 +72,10 @@ class RankingStudy(Study):
     sized_questions: int = Field(
         100, ge=0, description="Of how many questions, by lot and type, such stores are made."
     )
-
+    tag_noise: tuple[float, ...] = Field(
+        (),
+        description="Shares of the 5W tags that are dropped, and likewise corrupted: a curve for every taggraph arm.",
+    )
     beside: str = Field(
         "",
         description="Another embedder, as provider:model: systems without extraction are ranked with it, too, so that "
@@ -83,6 +104,13 @@ class RankingStudy(Study):
             raise ValueError("give positive numbers of turns in rising order, none twice")
         return sizes
 
+    @field_validator("tag_noise")
+    @classmethod
+    def _shares(cls, shares: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0 < share <= 1 for share in shares) or list(shares) != sorted(set(shares)):
+            raise ValueError("give shares above 0 and up to 1 in rising order, none twice; 0 is always there")
+        return shares
+
     @field_validator("beside")
     @classmethod
     def _known_embedder(cls, name: str) -> str:
@@ -103,6 +131,30 @@ class RankingStudy(Study):
             for condition in self.conditions
             if "embedder" in find(condition.system).asks and not find(condition.system).needs_extractions
         )
+
+    def noisy(self) -> tuple[Noisy, ...]:
+        """The arms over worse notes; they share the notes of the arm that they are made of."""
+        return tuple(
+            Noisy(
+                condition.model_copy(
+                    update={
+                        "name": f"{condition.name}-{change}-{round(100 * share)}",
+                        "settings": {**condition.settings, change: share},
+                    }
+                ),
+                condition.name,
+                change,
+                share,
+            )
+            for condition in self.conditions
+            if condition.system == "taggraph"
+            for change in ("drop", "corrupt")
+            for share in self.tag_noise
+        )
+
+    def arms(self) -> tuple[Condition, ...]:
+        """Every arm that is ranked."""
+        return (*self.conditions, *self.twins(), *(noisy.condition for noisy in self.noisy()))
 
     @property
     def ranked(self) -> int:

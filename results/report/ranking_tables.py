@@ -56,12 +56,7 @@ def _charts(ranking: pd.DataFrame) -> Iterator[Chart]:
 
 def _by_group(run: RunFolder) -> Iterator[TextTable]:
     """By question type, by age of the evidence, by size of the store."""
-    written = {
-        "ranking_types": ranking_text.types_text,
-        "ranking_ages": ranking_text.ages_text,
-        "ranking_sizes": ranking_text.sizes_text,
-    }
-    for name, text in written.items():
+    for name, text in ranking_text.BY_GROUP.items():
         found = run.frame(name)
         if found is not None:
             table = text(found)

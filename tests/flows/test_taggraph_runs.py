@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from memory.errors import CallRefused
+from memory.errors import BadInput, CallRefused
 from memory.prompts.five_ws import MAX_TOKENS
 from memory.systems.taggraph import TagGraphMemory
+from results.columns import documented
 from results.taggraph import fill_table
+from tasks.kinds import make_study
 from tasks.models.catalogue import BUNDLES
 from tests.flows.fake_llm import in_the_place_of_providers, kind_of, reply
 from tests.flows.study_in_loop import Watched, conditions, run_in_loop
@@ -122,3 +124,39 @@ def test_the_arms_are_built_by_no_setting_but_the_order_of_sessions() -> None:
         for arm in TagGraphMemory.profiles
     ]
     assert len({tuple(each[field] for field in TagGraphMemory.built_by) for each in settings}) == 1
+
+
+def test_worse_tags_make_a_curve_of_every_arm_from_the_same_notes(tmp_path: Path) -> None:
+    arms = conditions("bm25", "taggraph:localized", "taggraph:notes_bm25")
+    made = run_in_loop(
+        tmp_path, study="ranking", conditions=arms, limit=6, sizes=[], tag_noise=[0.5, 1.0], resamples=200
+    )
+    assert len(made.made["merge"]) == 1, "one set of notes"
+    noise = made.table("ranking_tag_noise")
+    assert list(noise.columns) == [column.name for column in documented()["ranking_tag_noise"].columns]
+    assert {(row["condition"], row["change"]) for row in noise.to_dict("records")} == {
+        (f"taggraph-{arm}", change) for arm in ("localized", "notes_bm25") for change in ("drop", "corrupt")
+    }
+    mrr = noise.query("side == 'all' and unit == 'turn' and metric == 'mrr'").set_index(
+        ["condition", "change", "share"]
+    )["mean"]
+    means = (
+        made.table("ranking")
+        .query("side == 'all' and unit == 'turn' and metric == 'mrr'")
+        .set_index("condition")
+    )
+    for arm in ("localized", "notes_bm25"):
+        assert mrr[f"taggraph-{arm}", "drop", 0.0] == means.loc[f"taggraph-{arm}", "mean"]
+        assert mrr[f"taggraph-{arm}", "drop", 0.0] > mrr[f"taggraph-{arm}", "drop", 1.0], (
+            "without a tag nothing is found"
+        )
+    assert set(means.index) == {"bm25", "taggraph-localized", "taggraph-notes_bm25"}, (
+        "no worse arm is ranked with others"
+    )
+    assert (made.folder / "ranking_tag_noise.md").exists()
+    assert (made.folder / "figures/ranking_tag_noise.svg").exists()
+
+
+def test_worse_tags_are_given_as_shares() -> None:
+    with pytest.raises(BadInput, match="tag_noise: give shares above 0"):
+        make_study({"study": "ranking", "tag_noise": [0.0, 0.5]})

@@ -58,7 +58,7 @@ DECLARED = {
     f"{GRAPHS}turns": graph_tables.TURNS,
 }
 """Tables that are published with just these columns; graphs have a column `history` before them."""
-OF_TAGS = {"five_ws_fill", "five_ws_misses", "five_ws_causes", "ranking_printed"}
+OF_TAGS = {"five_ws_fill", "five_ws_misses", "five_ws_causes", "ranking_printed", "ranking_tag_noise"}
 """Left by ranking studies that have systems over 5W notes; see `tests.flows.test_taggraph_runs`."""
 WITH_AN_ARM = {"storage": STORAGE, "growth": GROWTH, "forgetting": FORGETTING}
 UNITS = {

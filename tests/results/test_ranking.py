@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from results import ranking_text
 from results.ranking import FIGURES, ranked_figures
 from results.ranking_tables import ranking, ranking_ages, ranking_costs, ranking_differences, ranking_sizes
 
@@ -150,3 +151,17 @@ def test_by_the_permissive_rule_any_turn_that_says_the_answer_counts() -> None:
     assert found["turn_mrr"] == 1 / 3
     assert ranked_figures(["h#0.0"], {"h#0.0"}, {"h#0"}, few_words, {"h#9.9"})["content_mrr"] == 0.0
     assert "content_mrr" not in ranked_figures(["h#0.0"], {"h#0.0"}, {"h#0"}, few_words)
+
+
+def test_the_rate_of_extraction_is_that_of_what_was_asked_anew() -> None:
+    calls = pd.DataFrame(
+        {
+            "provider": ["offline", "offline", "offline", "openai", "offline"],
+            "task": ["extract", "extract", "extract", "extract", "judge"],
+            "latency_ms": [1.0, 3.0, 0.0, 500.0, 9.0],
+        }
+    )
+    assert (
+        ranking_text.rate_line(calls) == "Extraction without a model, by the clock: extract 500 a second (2)."
+    )
+    assert ranking_text.rate_line(calls[calls["latency_ms"] == 0]) == ""
